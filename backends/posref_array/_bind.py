@@ -1,0 +1,61 @@
+"""A backend, made of any array namespace."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
+from posref_array import additive, bias, judge, rotary
+from posref_array._support import Namespace
+
+FUNCTIONS = (
+    rotary.rope_inv_freq,
+    rotary.rope_attention_factor,
+    rotary.rope_cos_sin,
+    rotary.rope_table,
+    rotary.rope_apply,
+    rotary.rope,
+    additive.sinusoidal,
+    additive.timestep_embedding,
+    additive.learned,
+    bias.alibi_slopes,
+    bias.alibi_bias,
+    bias.t5_bucket,
+    bias.t5_bias,
+    judge.attention,
+)
+
+
+class Backend(SimpleNamespace):
+    """Functions with the names and signatures of posref's contract, on one library's arrays."""
+
+
+def bind(xp: Namespace, *, dtype: Any = None, device: Any = None) -> Backend:
+    """Posref's functions on the arrays of ``xp``.
+
+    Parameters
+    ----------
+    xp
+        An Array API namespace: ``array_api_strict``, ``array_api_compat.torch``, ...
+    dtype, device
+        Defaults for functions that get no array to take them from; None is the library's own.
+
+    Returns
+    -------
+    Backend
+        What ``posref check`` takes.
+
+    Examples
+    --------
+    >>> import array_api_compat.numpy
+    >>> bind(array_api_compat.numpy).alibi_slopes(2)
+    array([0.0625    , 0.00390625])
+    """
+    given = {"xp": xp, "dtype": dtype, "device": device}
+    functions = {}
+    for function in FUNCTIONS:
+        takes = inspect.signature(function).parameters
+        functions[function.__name__] = functools.partial(function, **{k: v for k, v in given.items() if k in takes})
+    return Backend(arrays=xp, device=device, **functions)

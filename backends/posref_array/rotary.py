@@ -1,0 +1,148 @@
+"""Rotary encodings in three steps: frequencies, cos and sin, rotation. See posref for the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from posref import Scaling
+from posref._arguments import boolean, choice, even, integer, number, rotated_pairs
+from posref_array._frequencies import attention_factor as _attention_factor
+from posref_array._frequencies import scaled
+from posref_array._support import (
+    Array,
+    Namespace,
+    default_float,
+    namespace,
+    require_floating,
+    working_type,
+)
+from posref_array._tables import cos_sin, cos_sin_of
+
+LAYOUTS = ("half", "interleaved")
+
+
+def rope_inv_freq(
+    dim: int,
+    *,
+    base: float = 10000.0,
+    scaling: Scaling | None = None,
+    seq_len: int | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    xp: Namespace,
+) -> Array:
+    """Rotary frequencies, (dim // 2,): :func:`posref.rope_inv_freq`."""
+    return xp.asarray(scaled(dim, base, scaling, seq_len), dtype=dtype or default_float(xp), device=device)
+
+
+def rope_attention_factor(scaling: Scaling | None) -> float:
+    """The scaling's own factor on cos and sin: :func:`posref.rope_attention_factor`."""
+    return _attention_factor(scaling)
+
+
+def rope_cos_sin(
+    positions: Array, inv_freq: Array, *, attention_factor: float = 1.0, xp: Namespace | None = None
+) -> tuple[Array, Array]:
+    """Cos and sin for given frequencies, positions.shape + (pairs,), of inv_freq's type: :func:`posref.rope_cos_sin`."""
+    xp = namespace(xp, inv_freq)
+    require_floating("inv_freq", inv_freq)
+    if inv_freq.ndim != 1 or not inv_freq.shape[0]:
+        raise ValueError(f"inv_freq must be a vector with at least one frequency, got shape {tuple(inv_freq.shape)}")
+    return cos_sin_of(positions, inv_freq, number(attention_factor, "attention_factor"), inv_freq.dtype, xp)
+
+
+def rope_table(
+    positions: Array,
+    dim: int,
+    *,
+    base: float = 10000.0,
+    scaling: Scaling | None = None,
+    seq_len: int | None = None,
+    attention_factor: float | None = None,
+    dtype: Any = None,
+    xp: Namespace | None = None,
+) -> tuple[Array, Array]:
+    """Cos and sin, positions.shape + (dim // 2,), made in float64 and cast once: :func:`posref.rope_table`."""
+    xp = namespace(xp, positions)
+    frequencies = scaled(dim, base, scaling, seq_len)
+    a = _attention_factor(scaling) if attention_factor is None else number(attention_factor, "attention_factor")
+    return cos_sin(positions, frequencies, a, dtype or default_float(xp), xp)
+
+
+def rope_apply(
+    x: Array,
+    cos: Array,
+    sin: Array,
+    *,
+    layout: str = "half",
+    output_layout: str | None = None,
+    offset: int = 0,
+    inverse: bool = False,
+    out: Array | None = None,
+    xp: Namespace | None = None,
+) -> Array:
+    """Rotate pairs of channels, computed in float32 or wider and rounded once to x's type: :func:`posref.rope_apply`."""
+    xp = namespace(xp, x)
+    for name, array in (("x", x), ("cos", cos), ("sin", sin)):
+        require_floating(name, array)
+    choice(layout, "layout", LAYOUTS)
+    output_layout = layout if output_layout is None else choice(output_layout, "output_layout", LAYOUTS)
+    pairs = rotated_pairs(x.shape, cos.shape, sin.shape, integer(offset, "offset", least=0))
+    if out is not None and (tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype):
+        raise ValueError(
+            f"out must have x's shape and type, {tuple(x.shape)} {x.dtype}, got {tuple(out.shape)} {out.dtype}"
+        )
+    work = working_type(xp, x, cos, sin)
+    cos, sin = xp.astype(cos, work, copy=False), xp.astype(sin, work, copy=False)
+    if boolean(inverse, "inverse"):
+        sin = -sin
+    end = offset + 2 * pairs
+    a, b = _split(xp.astype(x[..., offset:end], work, copy=False), layout)
+    block = xp.astype(_join(a * cos - b * sin, a * sin + b * cos, output_layout, xp), x.dtype, copy=False)
+    if out is None:
+        return xp.concat([x[..., :offset], block, x[..., end:]], axis=-1) if 2 * pairs < x.shape[-1] else block
+    out[..., offset:end] = block
+    if out is not x:
+        out[..., :offset], out[..., end:] = x[..., :offset], x[..., end:]
+    return out
+
+
+def rope(
+    x: Array,
+    positions: Array,
+    *,
+    dim: int | None = None,
+    base: float = 10000.0,
+    scaling: Scaling | None = None,
+    seq_len: int | None = None,
+    layout: str = "half",
+    output_layout: str | None = None,
+    offset: int = 0,
+    inverse: bool = False,
+    out: Array | None = None,
+    xp: Namespace | None = None,
+) -> Array:
+    """Rotary encoding in one call, like x: :func:`posref.rope`."""
+    xp = namespace(xp, x)
+    require_floating("x", x)
+    if dim is None:
+        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
+    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=working_type(xp, x), xp=xp)
+    return rope_apply(
+        x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
+    )
+
+
+def _split(block: Array, layout: str) -> tuple[Array, Array]:
+    """The first and the second members of all pairs."""
+    pairs = block.shape[-1] // 2
+    if layout == "half":
+        return block[..., :pairs], block[..., pairs:]
+    return block[..., 0::2], block[..., 1::2]
+
+
+def _join(first: Array, second: Array, layout: str, xp: Namespace) -> Array:
+    if layout == "half":
+        return xp.concat([first, second], axis=-1)
+    stacked = xp.stack([first, second], axis=-1)  # (..., pairs, 2)
+    return xp.reshape(stacked, (*first.shape[:-1], 2 * first.shape[-1]))

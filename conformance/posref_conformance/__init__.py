@@ -1,0 +1,1 @@
+"""The conformance suite: checks, error budgets, runner and reports."""

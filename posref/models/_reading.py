@@ -1,0 +1,164 @@
+"""Reading JSON that strangers wrote: safely, and with account of what was used, assumed and left over."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from posref._arguments import LARGEST_POSITION, choice, integer, number, shown
+
+LARGEST_FILE = 16 * 2**20  # bytes; the largest real config.json is some hundred kilobytes
+_ABOUT_POSITIONS = re.compile("rope|rota|alibi|posit|relative|ntk|logn|yarn")
+
+
+class Untold(Exception):
+    """A file leaves out what an encoding cannot be computed without; the message says what."""
+
+
+def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object in a JSON file, or the mapping itself; ValueError, TypeError or OSError where there is none."""
+    if isinstance(source, Mapping):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"path_or_mapping must be a path or a mapping, got {shown(source)}")
+    if os.path.isdir(source):
+        raise IsADirectoryError(f"{shown(os.fspath(source))} is a directory, expected a config.json")
+    with open(source, "rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError(f"the file must be a config of at most {LARGEST_FILE >> 20} MiB, got more")
+    try:
+        values = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"the file must be UTF-8, got byte {content[problem.start]:#04x} at {problem.start}") from None
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"the file must be JSON: {problem.msg} (line {problem.lineno})") from None
+    except RecursionError:
+        raise ValueError("the file must be a config, got JSON that is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise TypeError(f"the file must hold a JSON object, got {shown(values)}")
+    return values
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"keys must be unique, got {shown(twice)} twice")
+    return values
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"numbers must be finite, got {word}")
+
+
+class Block:
+    """One JSON object: typed look-ups that remember which keys were asked for. ``null`` counts as absent.
+
+    Notes about the file gather in ``notes``, which the blocks of one file share.
+    """
+
+    def __init__(self, values: Mapping[str, Any], notes: list[str], where: str = "") -> None:
+        self.values = values
+        self.notes = notes
+        self.where = where
+        self._used: set[str] = set()
+
+    def name(self, key: str) -> str:
+        """The key with the way to it, for messages."""
+        return f"{self.where}.{key}" if self.where else key
+
+    def note(self, kind: str, text: str) -> None:
+        """Say something about the file; kinds: ignored, defaulted, contradictory, unusual, unknown."""
+        if (line := f"{kind}: {text}") not in self.notes:
+            self.notes.append(line)
+
+    def raw(self, key: str) -> Any:
+        """The value as it stands, or None."""
+        self._used.add(key)
+        return self.values.get(key)
+
+    def number(self, key: str, default: float | None = None, *, above: float = 0, least: float = 0) -> float | None:
+        """A finite number (positive, unless told otherwise), or the default, which is noted."""
+        value = self.raw(key)
+        return self._default(key, default) if value is None else number(value, self.name(key), above=above, least=least)
+
+    def integer(self, key: str, default: int | None = None, *, most: int = LARGEST_POSITION) -> int | None:
+        """A whole number from 1 to ``most``, be it written 4096 or 4096.0; or the default, which is noted."""
+        value = self.raw(key)
+        if value is None:
+            return self._default(key, default)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        whole = integer(value, self.name(key))
+        if whole > most:
+            raise ValueError(f"{self.name(key)} must be an integer from 1 to {most}, got {shown(whole)}")
+        return whole
+
+    def boolean(self, key: str, default: bool) -> bool:
+        """True or False; the default is noted."""
+        value = self.raw(key)
+        if value is None:
+            return self._default(key, default)
+        if not isinstance(value, bool):
+            raise TypeError(f"{self.name(key)} must be true or false, got {shown(value)}")
+        return value
+
+    def word(self, key: str, options: Sequence[str] | None = None) -> str | None:
+        """A string, or None."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise TypeError(f"{self.name(key)} must be a string, got {shown(value)}")
+        return value if options is None else choice(value, self.name(key), options)
+
+    def numbers(self, key: str, *, most: int) -> tuple[float, ...]:
+        """A list of positive numbers; its length is looked at before its elements are."""
+        values, name = self.raw(key), self.name(key)
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(f"{name} must be a list of numbers > 0, one per pair, got {shown(values)}")
+        if not 0 < len(values) <= most:
+            raise ValueError(f"{name} must have one number per pair, got {len(values)} numbers")
+        return tuple(number(value, f"{name}[{i}]", above=0) for i, value in enumerate(values))
+
+    def block(self, key: str) -> Block | None:
+        """An object within this one, or None."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{self.name(key)} must be an object, got {shown(value)}")
+        return Block(value, self.notes, self.name(key))
+
+    def needed(self, key: str, value: Any, why: str) -> Any:
+        """The value, or an error that says for what it is missing."""
+        if value is None:
+            raise ValueError(f"{self.name(key)} must be given for {why}, got nothing")
+        return value
+
+    def either(self, keys: Sequence[str], *, most: int = LARGEST_POSITION) -> int | None:
+        """An integer that goes by several names, of which the first wins."""
+        found = {key: value for key in keys if (value := self.integer(key, most=most)) is not None}
+        if len(set(found.values())) > 1:
+            told = " and ".join(f"{self.name(key)} {value}" for key, value in found.items())
+            self.note("contradictory", f"{told}; the first is used")
+        return next(iter(found.values()), None)
+
+    def note_ignored(self, *, only_about_positions: bool = False) -> None:
+        """Note the keys that nobody asked for."""
+        for key, value in self.values.items():
+            if key in self._used or value is None or not isinstance(key, str):
+                continue
+            if not only_about_positions or _ABOUT_POSITIONS.search(key.lower()):
+                path = self.name(key)
+                self.note("ignored", f"{path if path.isidentifier() else shown(path)} = {shown(value)}")
+
+    def _default(self, key: str, default: Any) -> Any:
+        if default is not None:
+            self.note("defaulted", f"{self.name(key)} is absent, transformers' default is {shown(default)}")
+        return default

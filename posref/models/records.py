@@ -1,0 +1,140 @@
+"""What a config means for positions, as records that print as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from posref.rotary.scaling import Scaling
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One encoding of one part of a model.
+
+    Parameters
+    ----------
+    encoding
+        Its id in the catalogue: ``rope``, ``rope-yarn``, ``alibi``, ...
+    component
+        ``"text"``, ``"vision"`` or ``"audio"``.
+    part
+        None for the plain attention; ``"mla"`` for the part of a head that multi-head latent attention rotates.
+    layers
+        Indices of the layers that have it; None where the file does not tell.
+    """
+
+    encoding: str
+    component: str
+    part: str | None
+    layers: tuple[int, ...] | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+
+@dataclass(frozen=True)
+class RopeEncoding(Encoding):
+    """A rotation of channel pairs. What the file does not tell is None.
+
+    Parameters
+    ----------
+    layout, output_layout
+        As in :func:`posref.rope_apply`.
+    head_dim, rotary_dim
+        Channels of a head, and how many of them rotate; with part ``"mla"``, head_dim is the whole query-key head.
+    offset
+        First channel of a head that rotates.
+    base, scaling
+        As in :func:`posref.rope_inv_freq`.
+    seq_len
+        The length that the frequencies are for, where they depend on it; None is the original length.
+    inv_freq
+        Radians per position, one per pair.
+    attention_factor
+        On cos and sin.
+    softmax_factor
+        On the whole logit, beside ``1/sqrt(head_dim)``.
+    max_position_embeddings
+        As the file has it; whether it includes the scaling differs between models.
+    """
+
+    layout: str
+    output_layout: str
+    head_dim: int | None
+    rotary_dim: int | None
+    offset: int | None
+    base: float
+    scaling: Scaling | None
+    seq_len: int | None
+    inv_freq: tuple[float, ...] | None
+    attention_factor: float | None
+    softmax_factor: float
+    max_position_embeddings: int | None
+
+
+@dataclass(frozen=True)
+class AlibiEncoding(Encoding):
+    """A bias that is linear in the distance; ``form`` as in :func:`posref.alibi_bias`."""
+
+    num_heads: int | None
+    slopes: tuple[float, ...] | None
+    form: str
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The relative positions k - q, from ``first`` to ``last``, that share a bucket; None is without end."""
+
+    bucket: int
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True)
+class T5Encoding(Encoding):
+    """A learned bias per bucket of relative positions, in the self-attention of one stack."""
+
+    stack: str
+    num_heads: int | None
+    num_buckets: int
+    max_distance: int
+    bidirectional: bool
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True)
+class ModelPositions:
+    """What a model's config means for positions.
+
+    ``encodings`` is empty where the model is not known; ``notes`` has a line for each key that was ignored, defaulted,
+    contradictory or unusual, and for what is not known.
+    """
+
+    model_type: str | None
+    encodings: tuple[Encoding, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return {
+            "model_type": self.model_type,
+            "encodings": [encoding.as_json() for encoding in self.encodings],
+            "notes": list(self.notes),
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    if isinstance(value, Bucket):
+        return dataclasses.asdict(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):  # a scaling: its kind is its name
+        fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": type(value).__name__, **fields}
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a number that is not finite has no JSON form, got {value}")
+    return value

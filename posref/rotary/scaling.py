@@ -1,0 +1,166 @@
+"""How a model stretches its rotary frequencies to longer contexts: the parameters, checked, without the formulas.
+
+The names are those of ``config.json``. The formulas are in :mod:`posref.rotary.frequencies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posref._arguments import boolean, choice, integer, number, shown
+
+
+def _check(scaling: object, **least: float) -> None:
+    for name, above in least.items():
+        number(getattr(scaling, name), name, above=above)
+
+
+@dataclass(frozen=True)
+class LinearScaling:
+    """Position interpolation: every frequency divided by ``factor``.
+
+    Source: Chen et al., "Extending Context Window of Large Language Models via Positional Interpolation" (2306.15595), eq. 4.
+    ``config.json``: ``rope_type: "linear"``.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        _check(self, factor=0)
+
+
+@dataclass(frozen=True)
+class NTKScaling:
+    """NTK-aware scaling: the base grows by ``factor ** (dim / (dim - 2))``.
+
+    The first pair keeps its frequency and the last one gets that of position interpolation.
+
+    Source: u/bloc97, "NTK-Aware Scaled RoPE" (r/LocalLLaMA, June 2023); stated in YaRN (2309.00071), sec. 3.1.
+    Disagreement: HunYuan's ``alpha`` is this ``factor``; diffusers' ``ntk_factor`` multiplies the base without the exponent.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        _check(self, factor=0)
+
+
+@dataclass(frozen=True)
+class DynamicNTKScaling:
+    """NTK scaling that follows the current length S: the base grows by ``(factor * S / L - (factor - 1)) ** (dim / (dim - 2))``.
+
+    L is ``original_max_position_embeddings`` and S is ``seq_len``; below L nothing changes. This is the pure function of S.
+
+    Source: transformers ``dynamic``; u/emozilla, "Dynamically Scaled RoPE" (r/LocalLLaMA, July 2023), which has factor 1.
+    Disagreement: transformers keeps the larger base until a shorter call; sglang and vLLM fix S in advance.
+    """
+
+    factor: float
+    original_max_position_embeddings: int
+
+    def __post_init__(self) -> None:
+        _check(self, factor=0)
+        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
+
+
+@dataclass(frozen=True)
+class YarnScaling:
+    """YaRN: fast pairs keep their frequency, slow pairs are interpolated, a ramp blends between them.
+
+    Parameters
+    ----------
+    factor, original_max_position_embeddings
+        s and L: the context grows from L to s L.
+    beta_fast, beta_slow
+        Rotations within L above which a pair is left alone, and below which it is interpolated.
+    truncate
+        Round the ends of the ramp outwards to whole pair indices (gpt-oss does not).
+    attention_factor, mscale, mscale_all_dim
+        See :func:`posref.rope_attention_factor`.
+    ramp
+        ``"index"`` is linear in the pair index, as all released code and checkpoints have it; ``"rotations"`` is linear in
+        the rotations, as the paper's eq. 13 has it.
+
+    Source: Peng et al., "YaRN" (2309.00071), sec. 3.2-3.4; code of jquesnelle/yarn and transformers for ``ramp="index"``.
+    """
+
+    factor: float
+    original_max_position_embeddings: int
+    beta_fast: float = 32
+    beta_slow: float = 1
+    truncate: bool = True
+    attention_factor: float | None = None
+    mscale: float | None = None
+    mscale_all_dim: float | None = None
+    ramp: str = "index"
+
+    def __post_init__(self) -> None:
+        _check(self, factor=0, beta_fast=0, beta_slow=0)
+        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
+        boolean(self.truncate, "truncate")
+        choice(self.ramp, "ramp", ("index", "rotations"))
+        for name in ("attention_factor", "mscale", "mscale_all_dim"):
+            if getattr(self, name) is not None:
+                number(getattr(self, name), name, least=0)
+        if self.beta_fast < self.beta_slow:
+            raise ValueError(f"beta_fast must be >= beta_slow, got {shown(self.beta_fast)} and {shown(self.beta_slow)}")
+
+
+@dataclass(frozen=True)
+class Llama3Scaling:
+    """Llama 3.1: as YaRN, with a blend that is linear in the rotations and without an attention factor.
+
+    ``low_freq_factor`` and ``high_freq_factor`` count rotations within ``original_max_position_embeddings``. Where they are
+    equal (Llama-4 Scout) the blend is a step.
+
+    Source: meta-llama/llama-models, ``apply_scaling``; transformers ``llama3``.
+    """
+
+    factor: float
+    original_max_position_embeddings: int
+    low_freq_factor: float
+    high_freq_factor: float
+
+    def __post_init__(self) -> None:
+        _check(self, factor=0, low_freq_factor=0, high_freq_factor=0)
+        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
+        if self.high_freq_factor < self.low_freq_factor:
+            raise ValueError(
+                "high_freq_factor must be >= low_freq_factor, "
+                f"got {shown(self.high_freq_factor)} and {shown(self.low_freq_factor)}"
+            )
+
+
+@dataclass(frozen=True)
+class LongRopeScaling:
+    """LongRoPE: each pair has its own divisor, one list up to the original length and one beyond it.
+
+    ``factor`` (or max_position_embeddings / original in configs) only enters the attention factor.
+
+    Source: Ding et al., "LongRoPE" (2402.13753); microsoft/LongRoPE; transformers ``longrope`` (older name: ``su``).
+    """
+
+    short_factor: Sequence[float]
+    long_factor: Sequence[float]
+    original_max_position_embeddings: int
+    factor: float | None = None
+    attention_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("short_factor", "long_factor"):
+            values = getattr(self, name)
+            if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or not len(values):
+                raise TypeError(f"{name} must be a list of numbers > 0, one per pair, got {shown(values)}")
+            # a tuple, so that the record can be compared, hashed and not changed behind its back
+            object.__setattr__(self, name, tuple(number(v, f"{name}[{i}]", above=0) for i, v in enumerate(values)))
+        integer(self.original_max_position_embeddings, "original_max_position_embeddings", least=2)
+        if self.factor is not None:
+            number(self.factor, "factor", above=0)
+        if self.attention_factor is not None:
+            number(self.attention_factor, "attention_factor", least=0)
+
+
+Scaling = LinearScaling | NTKScaling | DynamicNTKScaling | YarnScaling | Llama3Scaling | LongRopeScaling
