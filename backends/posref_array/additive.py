@@ -78,5 +78,5 @@ def learned(table: Array, positions: Array, *, xp: Namespace | None = None) -> A
     if values_are_at_hand(xp) and bool(xp.any((positions < 0) | (positions >= table.shape[0]))):
         rows = table.shape[0]
         raise IndexError(f"positions must be in 0 .. {rows - 1} for a table of {rows} rows")
-    rows = xp.take(table, xp.reshape(positions, (-1,)), axis=0)
+    rows = xp.take(table, xp.reshape(xp.astype(positions, xp.int64, copy=False), (-1,)), axis=0)
     return xp.reshape(rows, (*positions.shape, table.shape[1]))

@@ -1,0 +1,42 @@
+"""JAX. Without ``jax_enable_x64`` it has no 64-bit types, and checks that need them are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from posref_conformance.arrays._interface import FLOATS, INTEGERS, NotItsArray
+
+
+class Library:
+    """Arrays on the default device, or on one of ``jax.devices(device)``."""
+
+    name = "jax"
+    differentiates = True
+
+    def __init__(self, device: Any = None) -> None:
+        self._device = jax.devices(device)[0] if isinstance(device, str) else device
+        wide = () if jax.config.jax_enable_x64 else ("float64", "int64")
+        self.dtypes = tuple(d for d in FLOATS + INTEGERS if d not in wide)
+
+    def make(self, array: NDArray[Any]) -> Any:
+        return jax.device_put(jnp.asarray(array), self._device)
+
+    def read(self, array: Any) -> NDArray[Any]:
+        if not isinstance(array, jax.Array):
+            raise NotItsArray(f"a {type(array).__name__}, not a jax.Array")
+        return np.asarray(array)
+
+    def dtype(self, array: Any) -> str:
+        return str(array.dtype.name)
+
+    def device(self, array: Any) -> str:
+        return str(sorted(map(str, array.devices())))
+
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+        return jax.vjp(function, x)[1](cotangent)[0]

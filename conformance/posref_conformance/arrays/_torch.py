@@ -1,0 +1,60 @@
+"""PyTorch, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from posref_conformance.arrays._interface import BFLOAT16, FLOATS, INTEGERS, NotItsArray
+
+
+class Library:
+    """Tensors on one device; strides are kept."""
+
+    name = "torch"
+    differentiates = True
+
+    def __init__(self, device: Any = None) -> None:
+        self._device = torch.device(device or "cpu")
+        without = ("float64",) if self._device.type == "mps" else ()
+        self.dtypes = tuple(d for d in FLOATS + INTEGERS if d not in without)
+
+    def make(self, array: NDArray[Any]) -> Any:
+        plain = np.ascontiguousarray(array).reshape(array.shape)
+        if plain is array or not plain.flags.writeable:
+            plain = plain.copy()
+        if plain.dtype == BFLOAT16:
+            values = torch.from_numpy(plain.view(np.int16)).view(torch.bfloat16)
+        else:
+            values = torch.from_numpy(plain)
+        strides = [s // array.itemsize for s in array.strides]
+        if array.flags.c_contiguous or min(strides) < 0:  # torch has no negative strides
+            return values.to(self._device)
+        dense = values[tuple(slice(1) if not s else slice(None) for s in strides)]  # a stride of 0 repeats one element
+        tensor = torch.empty_strided(dense.shape, strides, dtype=values.dtype, device=self._device)
+        return tensor.copy_(dense).expand(array.shape)
+
+    def read(self, array: Any) -> NDArray[Any]:
+        if not isinstance(array, torch.Tensor):
+            raise NotItsArray(f"a {type(array).__name__}, not a torch.Tensor")
+        host = array.detach().cpu()
+        if host.dtype == torch.bfloat16:
+            return host.contiguous().view(torch.int16).numpy().view(BFLOAT16)
+        return host.numpy()
+
+    def dtype(self, array: Any) -> str:
+        return str(array.dtype).removeprefix("torch.")
+
+    def device(self, array: Any) -> str:
+        return str(array.device)
+
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+        leaf = x.detach().requires_grad_()
+        y = function(leaf)
+        if not isinstance(y, torch.Tensor) or not y.requires_grad:
+            raise NotImplementedError("the result carries no gradient")
+        return torch.autograd.grad(y, leaf, cotangent)[0]

@@ -1,0 +1,138 @@
+"""Find a backend by its name, file or module, and say in one line why where that cannot be done."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from posref_conformance.arrays import Arrays, arrays_of
+from posref_conformance.budgets import PROFILES
+
+GROUP = "posref.backends"
+FAULT = "fault:"
+
+
+class BackendError(Exception):
+    """The backend cannot be asked anything: one line that says why."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A namespace of functions, and what it says about itself."""
+
+    name: str
+    namespace: Any
+    arrays: Arrays
+    dtypes: tuple[str, ...]
+    precision: str = "native"
+    expected_failures: dict[str, str] = field(default_factory=dict)
+
+    def function(self, name: str) -> Any:
+        """The function of the contract, or None."""
+        found = getattr(self.namespace, name, None)
+        return found if callable(found) else None
+
+
+def registered() -> dict[str, importlib.metadata.EntryPoint]:
+    """Packaged backends by name."""
+    return {e.name: e for e in importlib.metadata.entry_points(group=GROUP)}
+
+
+def load(name: str) -> Backend:
+    """The backend called ``name``: a registered name, ``path/to/file.py``, ``package.module`` or ``fault:ID``.
+
+    Raises
+    ------
+    BackendError
+        No such file or name, an import that dies, a device that is not there, a wrong description of itself.
+    """
+    try:
+        namespace = _find(name)
+    except BackendError:
+        raise
+    except (Exception, SystemExit) as problem:  # whatever an import may raise
+        raise BackendError(f"{name} cannot be imported: {_line(problem)}") from problem
+    return describe(name, namespace)
+
+
+def describe(name: str, namespace: Any) -> Backend:
+    """Read what a namespace says about itself."""
+    why = namespace.unavailable() if callable(getattr(namespace, "unavailable", None)) else None
+    if why:
+        raise BackendError(f"{name} unavailable: {why}")
+    try:
+        arrays = arrays_of(getattr(namespace, "arrays", "numpy"), getattr(namespace, "device", None))
+    except ImportError as problem:
+        raise BackendError(f"{name} unavailable: its array library is not installed ({_line(problem)})") from problem
+    except Exception as problem:
+        raise BackendError(f"{name}: {_line(problem)}") from problem
+    dtypes = getattr(namespace, "dtypes", None) or arrays.dtypes
+    unknown = [d for d in dtypes if d not in arrays.dtypes] if not isinstance(dtypes, str) else [dtypes]
+    if unknown:
+        raise BackendError(f"{name}: dtypes must be a list out of {', '.join(arrays.dtypes)}, got {unknown[0]!r}")
+    precision = getattr(namespace, "precision", "native")
+    if precision not in PROFILES:
+        raise BackendError(f"{name}: precision must be one of {', '.join(PROFILES)}, got {precision!r}")
+    expected = getattr(namespace, "expected_failures", None) or {}
+    if not isinstance(expected, dict) or not all(isinstance(t, str) for pair in expected.items() for t in pair):
+        raise BackendError(f"{name}: expected_failures must map check ids to reasons, got {type(expected).__name__}")
+    return Backend(name, namespace, arrays, tuple(dtypes), precision, dict(expected))
+
+
+def missing_keyword(function: Any, kwargs: dict[str, Any]) -> str | None:
+    """The first keyword that a call needs and the function's signature lacks; None where it cannot be told."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    known = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return next((k for k in kwargs if k not in known), None)
+
+
+def _find(name: str) -> Any:
+    if name.startswith(FAULT):
+        from posref_conformance.faults import FAULTS
+
+        if name.removeprefix(FAULT) not in FAULTS:
+            raise BackendError(f"no fault called {name.removeprefix(FAULT)}; there are {', '.join(FAULTS)}")
+        return FAULTS[name.removeprefix(FAULT)].backend()
+    if name in registered():
+        return registered()[name].load()
+    if name.endswith(".py") or "/" in name or "\\" in name:
+        return _from_file(Path(name))
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise BackendError(
+            f"no backend called {name}: give {', '.join(sorted(registered()))}, a file.py or a package.module"
+        )
+    return importlib.import_module(name)
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise BackendError(f"no such file: {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise BackendError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))  # as if it were run: its neighbours can be imported
+    sys.modules[path.stem] = module  # dataclasses and pickles look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _line(problem: BaseException) -> str:
+    text = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {text[:300]}" if text else type(problem).__name__

@@ -1,0 +1,91 @@
+"""Generated checks: Hypothesis makes shapes and parameters, the same judge judges. One check per function and type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from posref_conformance.backend import Backend, BackendError
+from posref_conformance.case import FLOATS, Call, Inputs, one
+from posref_conformance.generators import GENERATORS, Draw
+from posref_conformance.verdict import FAILED, NOT_IMPLEMENTED, PASSED, Result, run
+
+EXAMPLES = 60
+
+
+def deep_checks(backend: Backend) -> list[str]:
+    """Ids of the generated checks for a backend: ``function/deep/dtype``."""
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        raise BackendError("--deep needs Hypothesis: pip install hypothesis") from None
+    there = set(backend.arrays.dtypes)
+    return [
+        f"{function}/deep/{dtype}"
+        for function, (dtypes, _) in GENERATORS.items()
+        for dtype in dtypes
+        if dtype == "default" or (dtype in there and (dtype not in FLOATS or dtype in backend.dtypes))
+    ]
+
+
+def run_deep(backend: Backend, check: str) -> Result:
+    """Search for an example on which the backend is wrong, and give the smallest one that is found."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    function, _, dtype = check.split("/")
+    worst = Result(check, NOT_IMPLEMENTED, "no generated example could be run")
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,  # the same examples every time: a failure can be reproduced by its id
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def search(data: st.DataObject) -> None:
+        nonlocal worst
+        call = _draw(function, dtype, data.draw)
+        result = run(backend, one(function, "deep", lambda i: call(i)), dtype)
+        if result.status == FAILED:
+            worst = _with_example(result, call(_inputs(dtype)))
+            raise AssertionError
+        if result.status == PASSED and (worst.status != PASSED or (result.worst or 0) > (worst.worst or 0)):
+            worst = result
+
+    try:
+        search()
+    except AssertionError:
+        return worst  # of the last example that Hypothesis tried, which is the smallest that fails
+    return worst
+
+
+def _inputs(dtype: str) -> Inputs:
+    return Inputs(dtype, np.random.default_rng(0))
+
+
+def _with_example(result: Result, call: Call) -> Result:
+    shown = [_short(a) for a in call.args] + [f"{k}={_short(v)}" for k, v in call.kwargs.items()]
+    return replace(result, reason=f"{result.reason} for ({', '.join(shown)})")
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.size <= 4 and value.dtype.kind in "iu":
+        return repr(value.tolist())
+    return f"{value.dtype.name}{list(value.shape)}"
+
+
+def _draw(function: str, dtype: str, draw: Draw) -> Callable[[Inputs], Call]:
+    """Parameters are drawn once; the arrays come from them and a seed, so that they can be built twice."""
+    from hypothesis import strategies as st
+
+    build = GENERATORS[function][1](draw, dtype)
+    seed = draw(st.integers(0, 2**16))
+    return lambda i: build(Inputs(i.dtype, np.random.default_rng(seed)))

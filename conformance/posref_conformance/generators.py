@@ -1,0 +1,223 @@
+"""What the generated checks ask: for each function, draw parameters, then build the call from them and a seeded generator.
+
+Hypothesis is imported where it is used: fixed checks do without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import posref
+from posref_conformance.case import FLOATS, Call, Inputs
+
+Draw = Callable[..., Any]
+
+
+def _sizes(draw: Draw, axes: int, most: int = 5) -> tuple[int, ...]:
+    from hypothesis import strategies as st
+
+    return tuple(draw(st.integers(0 if a else 1, most)) for a in range(axes))
+
+
+def _positions(draw: Draw, shape: tuple[int, ...], largest: int = 2**20) -> Any:
+    from hypothesis import strategies as st
+    from hypothesis.extra.numpy import arrays
+
+    return draw(arrays(np.int64, shape, elements=st.integers(-largest, largest)))
+
+
+def _options(draw: Draw, **choices: Any) -> dict[str, Any]:
+    """Keywords that differ from their defaults, the first of each list."""
+    from hypothesis import strategies as st
+
+    drawn = {name: draw(st.sampled_from(values)) for name, values in choices.items()}
+    return {name: value for name, value in drawn.items() if value != choices[name][0]}
+
+
+def _scaling(draw: Draw, pairs: int) -> Any:
+    from hypothesis import strategies as st
+
+    factor, length = draw(st.floats(1.0, 64.0)), draw(st.integers(64, 65536))
+    kinds = [
+        posref.LinearScaling(factor),
+        posref.YarnScaling(factor, length, truncate=draw(st.booleans())),
+        posref.Llama3Scaling(factor, length, 1.0, draw(st.floats(2.0, 8.0))),
+        posref.LongRopeScaling(
+            [1.0 + 0.1 * i for i in range(pairs)], [factor + i for i in range(pairs)], length, factor=factor
+        ),
+    ]
+    if pairs > 1:
+        kinds += [posref.NTKScaling(factor), posref.DynamicNTKScaling(factor, length)]
+    chosen = draw(st.sampled_from(kinds))
+    try:
+        posref.rope_inv_freq(2 * pairs, scaling=chosen)
+    except ValueError:  # YaRN's range is reversed for some sizes: an error that is not the backend's to give
+        return kinds[0]
+    return chosen
+
+
+def _inv_freq(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    pairs = draw(st.integers(1, 64))
+    options = _options(draw, base=[10000.0, 500000.0, 100.0, 1e6], seq_len=[None, 1, 5000, 200000])
+    if draw(st.booleans()):
+        options["scaling"] = _scaling(draw, pairs)
+    return lambda i: Call((2 * pairs,), dict(options))
+
+
+def _factor(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    scaling = _scaling(draw, 4)
+    return lambda i: Call((scaling,))
+
+
+def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    positions, pairs = _positions(draw, _sizes(draw, draw(st.integers(0, 3)))), draw(st.integers(1, 9))
+    options = _options(draw, attention_factor=[1.0, 1.25, 0.5])
+    return lambda i: Call((positions.copy(), np.abs(i.data(pairs))), dict(options))
+
+
+def _table(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    positions, build = _positions(draw, _sizes(draw, draw(st.integers(0, 2)))), _inv_freq(draw, dtype)
+    return lambda i: Call((i.typed(positions), *build(i).args), build(i).kwargs)
+
+
+def _rotation(draw: Draw) -> tuple[tuple[int, ...], int, dict[str, Any]]:
+    """Leading shape with the sequence, pairs, and where they lie among the channels."""
+    from hypothesis import strategies as st
+
+    pairs, rest = draw(st.integers(1, 6)), draw(st.integers(0, 5))
+    options = _options(
+        draw, layout=["half", "interleaved"], output_layout=[None, "half", "interleaved"], inverse=[False, True]
+    )
+    if offset := draw(st.integers(0, rest)):
+        options["offset"] = offset
+    return (*_sizes(draw, draw(st.integers(1, 3))), 2 * pairs + rest), pairs, options
+
+
+def _apply(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    shape, pairs, options = _rotation(draw)
+    leading = tuple(n if draw(st.booleans()) else 1 for n in shape[:-1])[draw(st.integers(0, len(shape) - 1)) :]
+    return lambda i: Call((i.data(*shape), *i.table(*leading, pairs)), dict(options))
+
+
+def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    shape, pairs, options = _rotation(draw)
+    positions = _positions(draw, shape[-2:-1])
+    return lambda i: Call((i.data(*shape), positions.copy()), {**options, "dim": 2 * pairs})
+
+
+def _sinusoidal(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    positions, half = _positions(draw, _sizes(draw, draw(st.integers(0, 2)))), draw(st.integers(2, 32))
+    options = _options(
+        draw,
+        base=[10000.0, 100.0],
+        endpoint=[False, True],
+        layout=["interleaved", "concatenated"],
+        order=["sin_cos", "cos_sin"],
+    )
+    return lambda i: Call((i.typed(positions), 2 * half), dict(options))
+
+
+def _timestep(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    timesteps, dim = _positions(draw, _sizes(draw, 1), 1000), draw(st.integers(4, 33))
+    options = _options(
+        draw,
+        flip_sin_to_cos=[False, True],
+        downscale_freq_shift=[1.0, 0.0, 0.5],
+        scale=[1.0, 1000.0],
+        max_period=[10000.0, 100.0],
+    )
+    return lambda i: Call((i.typed(timesteps), dim), dict(options))
+
+
+def _learned(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+    from hypothesis.extra.numpy import arrays
+
+    rows = draw(st.integers(1, 9))
+    positions = draw(arrays(np.int64, _sizes(draw, draw(st.integers(0, 2))), elements=st.integers(0, rows - 1)))
+    return lambda i: Call((i.data(rows, 3), positions.copy()))
+
+
+def _slopes(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    heads = draw(st.integers(1, 300))
+    return lambda i: Call((heads,))
+
+
+def _alibi(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    q, k = (_positions(draw, _sizes(draw, 1), 2**10) for _ in range(2))  # products stay finite in float16
+    options = _options(draw, form=["distance", "signed", "key"])
+    return lambda i: Call((np.abs(i.data(3)), q.copy(), k.copy()), dict(options))
+
+
+def _buckets(draw: Draw) -> tuple[int, dict[str, Any]]:
+    from hypothesis import strategies as st
+
+    both, num_buckets = draw(st.booleans()), draw(st.integers(4, 64))
+    exact = (num_buckets // 2 if both else num_buckets) // 2
+    options = {"bidirectional": both, "max_distance": exact + draw(st.integers(1, 500))}
+    return num_buckets, {k: v for k, v in options.items() if v not in (True, 128)}
+
+
+def _bucket(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    relative, (num_buckets, options) = _positions(draw, _sizes(draw, 2), 700), _buckets(draw)
+    if num_buckets != 32:
+        options["num_buckets"] = num_buckets
+    return lambda i: Call((i.typed(relative),), dict(options))
+
+
+def _t5(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    q, k = (_positions(draw, _sizes(draw, 1), 700) for _ in range(2))
+    num_buckets, options = _buckets(draw)
+    return lambda i: Call((i.data(num_buckets, 2), q.copy(), k.copy()), dict(options))
+
+
+def _attention(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    q, k, d = draw(st.integers(0, 5)), draw(st.integers(0, 7)), draw(st.integers(1, 9))
+    masked, biased = draw(st.booleans()), draw(st.booleans())
+
+    def build(i: Inputs) -> Call:
+        kwargs: dict[str, Any] = {"mask": i.rng.random((q, k)) < 0.7} if masked else {}
+        if biased:
+            kwargs["bias"] = i.data(2, q, k)
+        return Call((i.data(2, q, d), i.data(2, k, d), i.data(2, k, 3)), kwargs)
+
+    return build
+
+
+WHOLE = ("int64",)
+DEFAULT = ("default",)
+GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inputs], Call]]]] = {
+    "rope_inv_freq": (DEFAULT, _inv_freq),
+    "rope_attention_factor": (DEFAULT, _factor),
+    "rope_cos_sin": (("float64", "float32"), _cos_sin),
+    "rope_table": (WHOLE, _table),
+    "rope_apply": (FLOATS, _apply),
+    "rope": (FLOATS, _rope),
+    "sinusoidal": (WHOLE, _sinusoidal),
+    "timestep_embedding": (WHOLE, _timestep),
+    "learned": (FLOATS, _learned),
+    "alibi_slopes": (DEFAULT, _slopes),
+    "alibi_bias": (FLOATS, _alibi),
+    "t5_bucket": (WHOLE, _bucket),
+    "t5_bias": (FLOATS, _t5),
+    "attention": (FLOATS, _attention),
+}

@@ -1,0 +1,255 @@
+"""Run one check against one backend and judge values, shapes, types, devices and side effects."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import posref
+from posref_conformance.arrays import NotItsArray
+from posref_conformance.backend import Backend, missing_keyword
+from posref_conformance.budgets import PROFILES, bounds
+from posref_conformance.case import Array, Call, Case
+
+PASSED, FAILED, NOT_IMPLEMENTED = "passed", "failed", "not implemented"
+EXPECTED_FAILURE, UNEXPECTED_PASS = "expected failure", "unexpected pass"
+
+LIKE_FIRST = ("rope_apply", "rope", "attention")  # the result has the first argument's type
+AT_LEAST = {
+    "rope_cos_sin": 1,
+    "alibi_bias": 0,
+    "t5_bias": 0,
+    "learned": 0,
+}  # the result is at least as wide as that argument
+INTEGERS = ("t5_bucket",)
+WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one check."""
+
+    id: str
+    status: str
+    reason: str = ""
+    profile: str | None = None  # the tightest that is met; None where the function has only one
+    worst: float | None = None  # worst error as a multiple of its bound in that profile
+    where: str = ""
+    got: str = ""
+    expected: str = ""
+    bound: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, in the order of the fields."""
+        return asdict(self)
+
+
+class _Wrong(Exception):
+    """A failure that is found before values are compared."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """One output of one call in one profile."""
+
+    profile: str
+    worst: float
+    where: str
+    got: str
+    expected: str
+    bound: str
+
+
+def run(backend: Backend, case: Case, dtype: str) -> Result:
+    """Judge one check, in this process."""
+    check = case.check_id(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = _run(backend, case, dtype)
+        except NotImplementedError as problem:
+            result = Result(check, NOT_IMPLEMENTED, " ".join(str(problem).split()) or "raised NotImplementedError")
+        except _Wrong as wrong:
+            result = Result(check, FAILED, str(wrong))
+        except Exception as problem:
+            text = " ".join(str(problem).split())[:300]
+            result = Result(check, FAILED, f"raised {type(problem).__name__}: {text}".rstrip(": "))
+    seen = tuple(dict.fromkeys(f"{w.category.__name__}: {' '.join(str(w.message).split())[:200]}" for w in caught))
+    return replace(result, warnings=seen)
+
+
+def _run(backend: Backend, case: Case, dtype: str) -> Result:
+    check = case.check_id(dtype)
+    function = backend.function(case.function)
+    if function is None:
+        return Result(check, NOT_IMPLEMENTED, f"no function {case.function}")
+    found: list[_Comparison] = []
+    # built twice from one seed: the backend may spoil its own arrays, and the reference sees the others
+    for call, pristine in zip(case.calls(dtype), case.calls(dtype), strict=True):
+        if lacking := missing_keyword(function, call.kwargs):
+            return Result(check, NOT_IMPLEMENTED, f"no keyword {lacking}")
+        for comparisons in _judge(backend, case.function, function, call, pristine):
+            found.append(_tightest(comparisons, PROFILES.index(backend.precision)))
+    worst = max(found, key=lambda c: (not c.worst <= 1, PROFILES.index(c.profile or PROFILES[0]), c.worst))
+    result = Result(check, PASSED, worst=worst.worst, profile=worst.profile or None)
+    if worst.worst <= 1:
+        return result
+    return replace(
+        result,
+        status=FAILED,
+        reason="values",
+        where=worst.where,
+        got=worst.got,
+        expected=worst.expected,
+        bound=worst.bound,
+    )
+
+
+def _tightest(comparisons: list[_Comparison], loosest: int) -> _Comparison:
+    """The tightest profile that is met; if none is, the loosest one that would have been accepted."""
+    accepted = [c for c in comparisons if not c.profile or PROFILES.index(c.profile) <= loosest] or comparisons[:1]
+    return next((c for c in accepted if c.worst <= 1), accepted[-1])
+
+
+def _judge(backend: Backend, name: str, function: Any, call: Call, pristine: Call) -> list[list[_Comparison]]:
+    """Call, then compare every output in every profile."""
+    arrays = backend.arrays
+    made: dict[int, Any] = {}
+
+    def give(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return made.setdefault(id(value), arrays.make(value))  # the same array twice stays the same array (out=x)
+
+    args, kwargs = [give(a) for a in call.args], {k: give(v) for k, v in call.kwargs.items()}
+    if call.cotangent is None:
+        returned = function(*args, **kwargs)
+        expected = _outputs(getattr(posref, name)(*pristine.args, **_without_out(pristine.kwargs)))
+    else:
+        assert pristine.adjoint is not None
+        assert pristine.cotangent is not None
+        returned = arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], arrays.make(call.cotangent))
+        expected = [pristine.adjoint(pristine.cotangent)]
+    outputs = _outputs(returned)
+    _check_structure(backend, name, call, kwargs, outputs, expected)
+    _check_damage(backend, call, pristine, made)
+    read = [_read(backend, o) for o in outputs]
+    dtypes = [arrays.dtype(o) if not isinstance(o, float) else "float64" for o in outputs]
+    if name in INTEGERS:
+        dtypes = ["float64"] * len(dtypes)  # equality needs no type
+    by_profile = bounds(name, _differentiated(pristine), expected, dtypes)
+    names = ["cos, ", "sin, "] if len(outputs) == 2 else [""] * len(outputs)
+    return [
+        [_compare(profile, read[i], expected[i], bound[i], names[i]) for profile, bound in by_profile.items()]
+        for i in range(len(outputs))
+    ]
+
+
+def _differentiated(call: Call) -> Call:
+    """The call whose budget holds: a gradient of a rotation is the transposed rotation of its cotangent."""
+    if call.cotangent is None:
+        return call
+    kwargs = dict(call.kwargs)
+    kwargs["inverse"] = not kwargs.get("inverse", False)
+    if kwargs.get("output_layout"):
+        kwargs["layout"], kwargs["output_layout"] = kwargs["output_layout"], kwargs.get("layout", "half")
+    return Call((call.cotangent, *call.args[1:]), kwargs)
+
+
+def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in kwargs.items() if k != "out"}
+
+
+def _outputs(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def _read(backend: Backend, output: Any) -> NDArray[Any]:
+    return np.asarray(output) if isinstance(output, float) else backend.arrays.read(output)
+
+
+def _check_structure(
+    backend: Backend, name: str, call: Call, kwargs: dict[str, Any], outputs: list[Any], expected: list[Any]
+) -> None:
+    """Number, kind, shape, type and device of what came back."""
+    if len(outputs) != len(expected):
+        raise _Wrong(f"returned {len(outputs)} outputs, expected {len(expected)}")
+    given = call.arrays()
+    for output, wanted in zip(outputs, expected, strict=True):
+        shape = np.shape(wanted)
+        if isinstance(output, float) and not shape:
+            continue  # a factor may be a plain number
+        try:
+            got = backend.arrays.read(output)
+        except NotItsArray as problem:
+            raise _Wrong(f"returned {problem}") from None
+        if got.shape != shape:
+            raise _Wrong(f"returned shape {got.shape}, expected {shape}")
+        _check_type(name, backend.arrays.dtype(output), [a.dtype.name for a in given])
+        if given and backend.arrays.device(output) != (device := backend.arrays.device(backend.arrays.make(given[0]))):
+            raise _Wrong(f"returned an array on {backend.arrays.device(output)}, expected {device}")
+    if "out" in kwargs and not np.array_equal(
+        _bits(backend.arrays.read(kwargs["out"])), _bits(_read(backend, outputs[0]))
+    ):
+        raise _Wrong("out does not hold the result")
+
+
+def _check_type(name: str, got: str, given: list[str]) -> None:
+    if name in INTEGERS:
+        if not got.startswith(("int", "uint")):
+            raise _Wrong(f"returned type {got}, expected integers")
+        return
+    if got not in WIDTH:
+        raise _Wrong(f"returned type {got}, expected a floating type")
+    if name in LIKE_FIRST and got != given[0]:
+        raise _Wrong(f"returned type {got}, expected that of the first argument, {given[0]}")
+    if name in AT_LEAST:
+        least = given[AT_LEAST[name]]
+        if got != least and WIDTH[got] <= WIDTH[least]:
+            raise _Wrong(f"returned type {got}, expected {least} or wider")
+
+
+def _check_damage(backend: Backend, call: Call, pristine: Call, made: dict[int, Any]) -> None:
+    """Every input but ``out`` must be as it was."""
+    out = call.kwargs.get("out")
+    names = [f"argument {i}" for i in range(len(call.args))] + list(call.kwargs)
+    before = (*pristine.args, *pristine.kwargs.values())
+    for name, given, original in zip(names, (*call.args, *call.kwargs.values()), before, strict=True):
+        if isinstance(given, np.ndarray) and given is not out:
+            after = backend.arrays.read(made[id(given)])
+            if not np.array_equal(_bits(after), _bits(original)):
+                raise _Wrong(f"{name} was modified")
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+def _compare(profile: str, got: Array, expected: Array, bound: Array, prefix: str) -> _Comparison:
+    """The worst error as a multiple of its bound, where it is and what was there."""
+    got64, expected = got.astype(np.float64), np.asarray(expected, dtype=np.float64)
+    if not expected.size:
+        return _Comparison(profile, 0.0, "", "", "", "")
+    same = (got64 == expected) | (np.isnan(got64) & np.isnan(expected))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(same, 0.0, np.abs(got64 - expected) / bound)
+    ratio = np.where(np.isnan(ratio), np.inf, ratio)  # a NaN where a number was due, or the other way round
+    at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    index = ", ".join(map(str, map(int, at)))
+    return _Comparison(
+        profile,
+        float(ratio[at]),
+        f"{prefix}[{index}]",
+        _number(got64[at]),
+        _number(expected[at]),
+        f"{float(np.asarray(bound)[at]):.3g}",
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.9g}"
