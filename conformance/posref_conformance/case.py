@@ -76,7 +76,8 @@ def strided(array: Array) -> Array:
 
 def transposed(array: Array) -> Array:
     """The same values with the last two axes swapped in memory."""
-    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+    swapped: Array = np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return swapped
 
 
 def read_only(array: Array) -> Array:

@@ -1,0 +1,57 @@
+"""``posref list``: the encodings, and what each backend has of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from posref.catalogue import CATALOGUE
+from posref_conformance.backend import Backend, BackendError, load, registered
+
+
+def listing(*, as_json: bool) -> None:
+    """Print the catalogue with one column per registered backend."""
+    loaded = {name: _try(name) for name in registered()}
+    if as_json:
+        print(json.dumps([_record(e, loaded) for e in CATALOGUE], indent=1))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("encoding", "family", "functions", *loaded):
+        table.add_column(name, overflow="fold")
+    for encoding in CATALOGUE:
+        functions = encoding.functions[0] + (" ..." if len(encoding.functions) > 1 else "")
+        states = (_state(encoding.functions, backend) for backend in loaded.values())
+        table.add_row(encoding.id, encoding.family, functions, *states)
+    console = Console()
+    console.print(table)
+    for name, backend in loaded.items():
+        if isinstance(backend, str):
+            console.print(f"{name}: {backend}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _try(name: str) -> Backend | str:
+    try:
+        return load(name)
+    except BackendError as problem:
+        return str(problem)
+
+
+def _state(functions: tuple[str, ...], backend: Backend | str) -> str:
+    if isinstance(backend, str):
+        return "unavailable"
+    return "implemented" if all(backend.function(f) for f in functions) else "missing"
+
+
+def _record(encoding: Any, loaded: dict[str, Backend | str]) -> dict[str, Any]:
+    return {
+        "id": encoding.id,
+        "family": encoding.family,
+        "title": encoding.title,
+        "functions": list(encoding.functions),
+        "source": encoding.source,
+        "presets": dict(encoding.presets),
+        "backends": {name: _state(encoding.functions, backend) for name, backend in loaded.items()},
+    }

@@ -1,0 +1,197 @@
+"""What a run came to: one line per function, every failure with what it takes to see it again, and the verdict."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import posref
+from posref_conformance.budgets import PROFILES
+from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, NOT_IMPLEMENTED, PASSED, UNEXPECTED_PASS, Result
+
+SCHEMA = 1
+SHOWN = 5  # failures of one function that are shown in full
+
+
+@dataclass(frozen=True)
+class Line:
+    """One function's part of a run."""
+
+    function: str
+    checks: int
+    passed: int
+    failed: int
+    not_implemented: int
+    expected_failures: int
+    worst: float | None
+    profile: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a run."""
+
+    backend: str
+    results: tuple[Result, ...]
+    unknown_expected_failures: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def lines(self) -> list[Line]:
+        """One per function, in the order in which they were run."""
+        names = dict.fromkeys(r.id.partition("/")[0] for r in self.results)
+        return [_line(name, [r for r in self.results if r.id.partition("/")[0] == name]) for name in names]
+
+    def failures(self) -> list[Result]:
+        """What makes the verdict no."""
+        return [r for r in self.results if r.status in (FAILED, UNEXPECTED_PASS)]
+
+    def verdict(self) -> str:
+        """One sentence."""
+        ran = sum(r.status != NOT_IMPLEMENTED for r in self.results)
+        bad = len(self.failures())
+        if self.unknown_expected_failures:
+            return f"no: expected_failures names checks that there are not: {', '.join(self.unknown_expected_failures)}"
+        if not ran:
+            return "no: nothing ran; the backend has none of the functions that were asked for"
+        if bad:
+            return f"no: {bad} of {ran} checks failed"
+        return f"yes: {ran} checks passed" + (f", {self._expected()} failed as expected" if self._expected() else "")
+
+    def exit_status(self) -> int:
+        """0 yes, 1 no, 2 not answered."""
+        if self.interrupted:
+            return 2
+        return 0 if self.verdict().startswith("yes") else 1
+
+    def _expected(self) -> int:
+        return sum(r.status == EXPECTED_FAILURE for r in self.results)
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole report; only ``run`` differs between two runs of the same code."""
+        return {
+            "schema": SCHEMA,
+            "backend": self.backend,
+            "verdict": "pass" if self.exit_status() == 0 else "interrupted" if self.interrupted else "fail",
+            "summary": self.verdict(),
+            "functions": [_finite(vars(line)) for line in self.lines()],
+            "checks": [_finite(r.as_json()) for r in self.results],
+            "run": {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "posref": posref.__version__,
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+            },
+        }
+
+    def print(self, console: Console) -> None:
+        """For people."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("function", no_wrap=True)
+        for name in ("passed", "not impl.", "worst", "precision"):
+            table.add_column(name, justify="right" if name != "precision" else "left", no_wrap=True)
+        for line in self.lines():
+            table.add_row(*_cells(line))
+        console.print(table)
+        for name in dict.fromkeys(r.id.partition("/")[0] for r in self.failures()):
+            self._print_failures(console, [r for r in self.failures() if r.id.partition("/")[0] == name])
+        for check, warning in self._warnings():
+            _say(console, f"[yellow]warning[/] in {escape(check)}: {escape(warning)}")
+        style = {0: "green", 1: "red", 2: "yellow"}[self.exit_status()]
+        _say(console, f"[{style} bold]{'interrupted, so far ' if self.interrupted else ''}{escape(self.verdict())}[/]")
+
+    def _print_failures(self, console: Console, failures: Sequence[Result]) -> None:
+        for r in failures[:SHOWN]:
+            _say(console, f"\n[red bold]{escape(r.id)}[/] {escape(_what(r))}")
+            if r.where:
+                _say(
+                    console,
+                    f"  at {escape(r.where)}: got {r.got}, expected {r.expected}, bound {r.bound} ({_times(r.worst)})",
+                )
+            _say(console, f"  [dim]posref check {escape(self.backend)} --only {escape(r.id)}{_deep(r)}[/]")
+        if len(failures) > SHOWN:
+            function = failures[0].id.partition("/")[0]
+            _say(
+                console,
+                f"\n{len(failures) - SHOWN} more of {function}: posref check {escape(self.backend)} --only {function} --json",
+            )
+
+    def _warnings(self) -> Iterable[tuple[str, str]]:
+        """Each warning once, with the first check that raised it."""
+        first: dict[str, str] = {}
+        for r in self.results:
+            for warning in r.warnings:
+                first.setdefault(warning, r.id)
+        return ((check, warning) for warning, check in first.items())
+
+
+def _line(name: str, results: Sequence[Result]) -> Line:
+    count = {
+        s: sum(r.status == s for r in results)
+        for s in (PASSED, FAILED, UNEXPECTED_PASS, NOT_IMPLEMENTED, EXPECTED_FAILURE)
+    }
+    judged = [r for r in results if r.status in (PASSED, FAILED) and r.worst is not None]
+    profiles = [r.profile for r in judged if r.status == PASSED and r.profile]
+    profile = max(profiles, key=PROFILES.index) if profiles else None
+    in_it = [r.worst for r in judged if r.worst is not None and (r.profile == profile or r.status == FAILED)]
+    return Line(
+        name,
+        len(results),
+        count[PASSED],
+        count[FAILED] + count[UNEXPECTED_PASS],
+        count[NOT_IMPLEMENTED],
+        count[EXPECTED_FAILURE],
+        max(in_it, default=None),
+        profile if not count[FAILED] else None,
+    )
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    ran = line.checks - line.not_implemented
+    colour = "dim" if not ran else "red" if line.failed else "green"
+    precision = "exact" if line.worst == 0 and line.profile is None else line.profile or "within bound"
+    return (
+        f"[{colour}]{line.function}[/]",
+        f"{line.passed}/{ran}" if ran else "-",
+        str(line.not_implemented) if line.not_implemented else "-",
+        _times(line.worst) if ran else "-",
+        "-" if not ran else "fails" if line.failed else precision,
+    )
+
+
+def _what(r: Result) -> str:
+    if r.status == UNEXPECTED_PASS:
+        return f"passed, but was {r.reason}"
+    return "values are wrong" if r.reason == "values" else r.reason.replace("values for", "values are wrong for")
+
+
+def _times(worst: float | None) -> str:
+    if worst is None:
+        return "-"
+    return f"{worst:.2f} x bound" if worst < 1000 else f"{worst:.1e} x bound"
+
+
+def _deep(r: Result) -> str:
+    return " --deep" if "/deep/" in r.id else ""
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=True, highlight=False)  # ids and commands are for copying: never broken or cut
+
+
+def _finite(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+
+
+def progress_console() -> Console:
+    """Where a progress bar goes: never into what is piped on."""
+    return Console(file=sys.stderr)

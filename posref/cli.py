@@ -1,0 +1,96 @@
+"""The command line. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(package_name="posref", message="%(prog)s %(version)s")
+def posref() -> None:
+    """The correctness oracle for position encodings.
+
+    Exit status: 0 the verdict is yes, 1 the verdict is no, 2 the question could not be answered.
+    """
+
+
+@posref.command()
+@click.argument("backend", required=False)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="FUNCTION",
+    help="A function, a check's id, its beginning, or a pattern; repeatable.",
+)
+@click.option("--deep", is_flag=True, help="Generated checks on top of the fixed ones (needs Hypothesis).")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True, help="Seconds per check."
+)
+@click.option("--json", "as_json", is_flag=True, help="The whole report as JSON.")
+@click.option("--template", is_flag=True, help="Print a backend file to start from, and do nothing else.")
+def check(backend: str | None, only: tuple[str, ...], deep: bool, timeout: float, as_json: bool, template: bool) -> int:
+    r"""Hold BACKEND against the reference: numpy, torch, cupy, a file.py or a package.module.
+
+    \b
+    posref check numpy
+    posref check my_backend.py --only rope_apply
+    posref check --template > my_backend.py
+    """
+    if template:
+        from importlib.resources import files
+
+        click.echo(files("posref_conformance").joinpath("template.py").read_text(encoding="utf-8"), nl=False)
+        return 0
+    if backend is None:
+        raise click.UsageError("BACKEND is missing: give numpy, torch, cupy, a file.py or a package.module")
+    from posref_conformance.backend import BackendError
+    from posref_conformance.check import check as run
+
+    try:
+        return run(backend, only=only, deep=deep, timeout=timeout, as_json=as_json)
+    except BackendError as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+@posref.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Records as JSON.")
+def list_(as_json: bool) -> int:
+    """List the encodings, and what each backend has of them."""
+    from posref_conformance.listing import listing
+
+    listing(as_json=as_json)
+    return 0
+
+
+@posref.command()
+@click.argument("config", metavar="CONFIG.json")
+@click.option("--json", "as_json", is_flag=True, help="Everything, all inverse frequencies included, as JSON.")
+@click.option(
+    "--seq-len",
+    type=click.IntRange(min=1),
+    help="Current length, for frequencies that follow it (dynamic NTK, LongRoPE).",
+)
+def show(config: str, as_json: bool, seq_len: int | None) -> int:
+    """Show what a model's config means for positions."""
+    from posref.models.show import show as run
+
+    return run(config, as_json=as_json, seq_len=seq_len)
+
+
+def main() -> None:
+    """Run a command; an error is one line."""
+    try:
+        status = posref(standalone_mode=False)
+    except click.ClickException as problem:
+        click.echo(f"posref: {' '.join(problem.format_message().split())}", err=True)
+        status = 2
+    except (click.Abort, KeyboardInterrupt):
+        status = 2
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stderr.close()
+        status = 0
+    sys.exit(status or 0)
