@@ -33,13 +33,13 @@ def posref() -> None:
 @click.option("--json", "as_json", is_flag=True, help="The whole report as JSON.")
 @click.option("--template", is_flag=True, help="Print a backend file to start from, and do nothing else.")
 def check(backend: str | None, only: tuple[str, ...], deep: bool, timeout: float, as_json: bool, template: bool) -> int:
-    r"""Hold BACKEND against the reference: numpy, torch, cupy, a file.py or a package.module.
+    """Hold BACKEND against the reference: numpy, torch, cupy, a file.py or a package.module.
 
     \b
     posref check numpy
     posref check my_backend.py --only rope_apply
     posref check --template > my_backend.py
-    """
+    """  # noqa: D301, click wants the control character
     if template:
         from importlib.resources import files
 

@@ -29,7 +29,7 @@ def listing(*, as_json: bool) -> None:
     console.print(table)
     for name, backend in loaded.items():
         if isinstance(backend, str):
-            console.print(f"{name}: {backend}", soft_wrap=True, highlight=False, markup=False)
+            console.print(backend, soft_wrap=True, highlight=False, markup=False)
 
 
 def _try(name: str) -> Backend | str:
