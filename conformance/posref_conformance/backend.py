@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from posref_conformance.arrays import Arrays, arrays_of
+from posref_conformance.arrays._converted import Library as Converted
 from posref_conformance.budgets import PROFILES
 
 GROUP = "posref.backends"
@@ -67,8 +68,16 @@ def describe(name: str, namespace: Any) -> Backend:
     why = namespace.unavailable() if callable(getattr(namespace, "unavailable", None)) else None
     if why:
         raise BackendError(f"{name} unavailable: {why}")
+    converters = [getattr(namespace, c, None) for c in ("from_numpy", "to_numpy")]
+    if any(converters) and not all(map(callable, converters)):
+        raise BackendError(
+            f"{name}: from_numpy and to_numpy must both be functions, for arrays of a library of its own"
+        )
     try:
-        arrays = arrays_of(getattr(namespace, "arrays", "numpy"), getattr(namespace, "device", None))
+        if all(converters):
+            arrays: Arrays = Converted(*converters)
+        else:
+            arrays = arrays_of(getattr(namespace, "arrays", "numpy"), getattr(namespace, "device", None))
     except ImportError as problem:
         raise BackendError(f"{name} unavailable: its array library is not installed ({_line(problem)})") from problem
     except Exception as problem:
@@ -123,12 +132,13 @@ def _find(name: str) -> Any:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise BackendError(f"no such file: {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"posref_backend_{path.stem}"  # a file called numpy.py must not take numpy's place
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BackendError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))  # as if it were run: its neighbours can be imported
-    sys.modules[path.stem] = module  # dataclasses and pickles look their module up
+    sys.modules[name] = module  # dataclasses and pickles look their module up
     spec.loader.exec_module(module)
     return module
 

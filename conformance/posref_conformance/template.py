@@ -8,6 +8,7 @@ of the signature, or raise NotImplementedError.
 import numpy as np
 
 arrays = "numpy"  # numpy | torch | cupy | jax, or an Array API namespace
+# from_numpy, to_numpy = ..., ...      # for arrays of any other library: two functions
 # device = "cuda"                      # where the suite puts its arrays
 # dtypes = ["float32", "bfloat16"]     # default: every floating type of the library that the suite knows
 # precision = "float32"                # the loosest you accept: "float32" | "table" | "native" (the default)
