@@ -68,14 +68,14 @@ def describe(name: str, namespace: Any) -> Backend:
     why = namespace.unavailable() if callable(getattr(namespace, "unavailable", None)) else None
     if why:
         raise BackendError(f"{name} unavailable: {why}")
-    converters = [getattr(namespace, c, None) for c in ("from_numpy", "to_numpy")]
-    if any(converters) and not all(map(callable, converters)):
+    make, read = (getattr(namespace, c, None) for c in ("from_numpy", "to_numpy"))
+    if (make or read) and not (callable(make) and callable(read)):
         raise BackendError(
             f"{name}: from_numpy and to_numpy must both be functions, for arrays of a library of its own"
         )
     try:
-        if all(converters):
-            arrays: Arrays = Converted(*converters)
+        if callable(make) and callable(read):
+            arrays: Arrays = Converted(make, read)
         else:
             arrays = arrays_of(getattr(namespace, "arrays", "numpy"), getattr(namespace, "device", None))
     except ImportError as problem:

@@ -27,7 +27,7 @@ def listing(*, as_json: bool) -> None:
         table.add_row(encoding.id, encoding.family, functions, *states)
     console = Console()
     console.print(table)
-    for name, backend in loaded.items():
+    for backend in loaded.values():
         if isinstance(backend, str):
             console.print(backend, soft_wrap=True, highlight=False, markup=False)
 

@@ -16,7 +16,7 @@ class Library:
 
     differentiates = False
     name = "its own"
-    dtypes = FLOATS + INTEGERS
+    dtypes: tuple[str, ...] = FLOATS + INTEGERS
 
     def __init__(self, from_numpy: Callable[[NDArray[Any]], Any], to_numpy: Callable[[Any], Any]) -> None:
         self._from_numpy, self._to_numpy = from_numpy, to_numpy

@@ -17,7 +17,7 @@ class Library:
 
     name = "cupy"
     differentiates = False
-    dtypes = tuple(d for d in FLOATS + INTEGERS if d != "bfloat16")
+    dtypes: tuple[str, ...] = tuple(d for d in FLOATS + INTEGERS if d != "bfloat16")
 
     def __init__(self, device: Any = None) -> None:
         if device is not None:

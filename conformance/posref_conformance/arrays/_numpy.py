@@ -16,7 +16,7 @@ class Library:
 
     name = "numpy"
     differentiates = False
-    dtypes = FLOATS + INTEGERS
+    dtypes: tuple[str, ...] = FLOATS + INTEGERS
 
     def __init__(self, device: Any = None) -> None:
         if device not in (None, "cpu"):
