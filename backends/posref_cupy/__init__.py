@@ -1,0 +1,40 @@
+"""posref's functions on CuPy arrays: those of posref_array on CuPy's namespace, and a fused CUDA kernel for the rotation.
+
+The module is a backend (``posref check cupy``). It imports without CuPy and without a GPU: then every call raises a
+RuntimeError of one line, the one that :func:`unavailable` gives.
+
+What is CuPy's and not ours:
+
+- CuPy has no bfloat16 of its own. From CuPy 14 on it takes ml_dtypes' type, in most functions and as an experiment; before,
+  no such array can be made. The kernel's text covers ``__nv_bfloat16``, so :func:`rope_apply` takes what CuPy can hold.
+- CuPy compiles everything with ``-ftz=true``: float32 results below 2**-126 in magnitude come out as zero.
+- Kernels for float16 and bfloat16 include CUDA's headers, as CuPy's own do: ``pip install "cupy-cuda12x[ctk]"`` brings them.
+"""
+
+from posref_array import rope_attention_factor
+from posref_cupy._device import unavailable
+from posref_cupy.additive import learned, sinusoidal, timestep_embedding
+from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_cupy.judge import attention
+from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_table
+
+arrays = "cupy"
+
+__all__ = [
+    "alibi_bias",
+    "alibi_slopes",
+    "arrays",
+    "attention",
+    "learned",
+    "rope",
+    "rope_apply",
+    "rope_attention_factor",
+    "rope_cos_sin",
+    "rope_inv_freq",
+    "rope_table",
+    "sinusoidal",
+    "t5_bias",
+    "t5_bucket",
+    "timestep_embedding",
+    "unavailable",
+]

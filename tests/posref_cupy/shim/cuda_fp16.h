@@ -1,0 +1,2 @@
+#pragma once
+typedef Small<11, -14> __half;
