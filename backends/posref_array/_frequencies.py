@@ -16,7 +16,7 @@ from posref import (
 from posref._arguments import even, number, shown
 
 
-def ladder(base: float, n: int, shift: float = 0.0) -> list[float]:
+def ladder(base: float, n: int, shift: float = 0) -> list[float]:
     """Base ** (-k / (n - shift)), k = 0 .. n-1."""
     return [base ** (-k / (n - shift)) for k in range(n)]
 
@@ -77,15 +77,13 @@ def _divisors(scaling: LongRopeScaling, pairs: int, seq_len: int | None) -> list
 
 def _blended(plain: list[float], scaling: YarnScaling | Llama3Scaling, dim: int, base: float) -> list[float]:
     """Each pair between its plain frequency (kept = 1) and the interpolated one (kept = 0)."""
-    length = scaling.original_max_position_embeddings
+    length, turn = scaling.original_max_position_embeddings, math.radians(360.0)  # a global, math.tau, may be traced
     if isinstance(scaling, Llama3Scaling):
-        kept = [_rise(length * w / math.tau, scaling.low_freq_factor, scaling.high_freq_factor) for w in plain]
+        kept = [_rise(length * w / turn, scaling.low_freq_factor, scaling.high_freq_factor) for w in plain]
     elif scaling.ramp == "rotations":
-        kept = [_rise(length * w / math.tau, scaling.beta_slow, scaling.beta_fast) for w in plain]
+        kept = [_rise(length * w / turn, scaling.beta_slow, scaling.beta_fast) for w in plain]
     else:
-        first, last = (
-            dim * math.log(length / (math.tau * b), base) / 2 for b in (scaling.beta_fast, scaling.beta_slow)
-        )
+        first, last = (dim * math.log(length / (turn * b), base) / 2 for b in (scaling.beta_fast, scaling.beta_slow))
         if scaling.truncate:
             first, last = math.floor(first), math.ceil(last)
         first, last = max(first, 0), min(last, dim - 1)

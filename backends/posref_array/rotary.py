@@ -83,15 +83,7 @@ def rope_apply(
 ) -> Array:
     """Rotate pairs of channels, computed in float32 or wider and rounded once to x's type: :func:`posref.rope_apply`."""
     xp = namespace(xp, x)
-    for name, array in (("x", x), ("cos", cos), ("sin", sin)):
-        require_floating(name, array)
-    choice(layout, "layout", LAYOUTS)
-    output_layout = layout if output_layout is None else choice(output_layout, "output_layout", LAYOUTS)
-    pairs = rotated_pairs(x.shape, cos.shape, sin.shape, integer(offset, "offset", least=0))
-    if out is not None and (tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype):
-        raise ValueError(
-            f"out must have x's shape and type, {tuple(x.shape)} {x.dtype}, got {tuple(out.shape)} {out.dtype}"
-        )
+    pairs, output_layout = rotation_arguments(x, cos, sin, layout, output_layout, offset, out)
     work = working_type(xp, x, cos, sin)
     cos, sin = xp.astype(cos, work, copy=False), xp.astype(sin, work, copy=False)
     if boolean(inverse, "inverse"):
@@ -131,6 +123,22 @@ def rope(
     return rope_apply(
         x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
     )
+
+
+def rotation_arguments(
+    x: Array, cos: Array, sin: Array, layout: str, output_layout: str | None, offset: int, out: Array | None
+) -> tuple[int, str]:
+    """The number of pairs and the layout to write, once all arguments are known to fit each other."""
+    for name, array in (("x", x), ("cos", cos), ("sin", sin)):
+        require_floating(name, array)
+    choice(layout, "layout", LAYOUTS)
+    output_layout = layout if output_layout is None else choice(output_layout, "output_layout", LAYOUTS)
+    pairs = rotated_pairs(x.shape, cos.shape, sin.shape, integer(offset, "offset", least=0))
+    if out is not None and (tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype):
+        raise ValueError(
+            f"out must have x's shape and type, {tuple(x.shape)} {x.dtype}, got {tuple(out.shape)} {out.dtype}"
+        )
+    return pairs, output_layout
 
 
 def _split(block: Array, layout: str) -> tuple[Array, Array]:

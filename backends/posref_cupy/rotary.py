@@ -6,10 +6,10 @@ import functools
 from typing import Any
 
 from posref import Scaling
-from posref._arguments import boolean, choice, even, integer, rotated_pairs
+from posref._arguments import boolean, even, integer
 from posref_array import rotary
 from posref_array._support import require_floating, type_name, working_type
-from posref_array.rotary import LAYOUTS
+from posref_array.rotary import rotation_arguments
 from posref_cupy._bind import on_cupy, require_array
 from posref_cupy._device import ready
 from posref_cupy._plan import Turn, launch_shape, plan_of
@@ -41,12 +41,8 @@ def rope_apply(
     cupy = ready()
     for name, array in (("x", x), ("cos", cos), ("sin", sin), ("out", x if out is None else out)):
         _require_x_like(cupy, name, array, x)
-    choice(layout, "layout", LAYOUTS)
-    output_layout = layout if output_layout is None else choice(output_layout, "output_layout", LAYOUTS)
-    pairs = rotated_pairs(x.shape, cos.shape, sin.shape, integer(offset, "offset", least=0))
+    pairs, output_layout = rotation_arguments(x, cos, sin, layout, output_layout, offset, out)
     turn = Turn(pairs, int(offset), layout, output_layout, boolean(inverse, "inverse"))
-    if out is not None and (out.shape != x.shape or out.dtype != x.dtype):
-        raise ValueError(f"out must have x's shape and type, {x.shape} {x.dtype}, got {out.shape} {out.dtype}")
     with x.device:
         result = cupy.empty(x.shape, dtype=x.dtype) if out is None else out
         if not x.size:

@@ -1,0 +1,74 @@
+"""Rotary encodings on torch: tables from posref_array, the rotation without concatenation. See posref for the formulas."""
+
+from __future__ import annotations
+
+import array_api_compat.torch as xp
+import torch
+from torch import Tensor
+
+from posref import Scaling
+from posref._arguments import boolean, even, integer
+from posref_array import rotary
+from posref_array._support import require_floating, working_type
+from posref_array.rotary import rotation_arguments
+from posref_torch._bind import on_torch, require_tensors
+from posref_torch._rotation import rotate_into, writes_directly
+
+rope_inv_freq = on_torch(rotary.rope_inv_freq)
+rope_cos_sin = on_torch(rotary.rope_cos_sin)
+rope_table = on_torch(rotary.rope_table)
+
+
+def rope_apply(
+    x: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    *,
+    layout: str = "half",
+    output_layout: str | None = None,
+    offset: int = 0,
+    inverse: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Rotate pairs of channels, computed in float32 or float64 and rounded once to x's type: :func:`posref.rope_apply`.
+
+    Without gradients the result is written straight to its place, block by block; with them, under ``torch.compile`` and
+    in ``torch.func`` it is a plain formula. ``out`` may be x; it may not share memory with x in another way.
+    """
+    require_tensors({"x": x, "cos": cos, "sin": sin, "out": out})
+    if not writes_directly(x, cos, sin, x if out is None else out):
+        return rotary.rope_apply(  # type: ignore[no-any-return]
+            x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
+        )
+    pairs, output_layout = rotation_arguments(x, cos, sin, layout, output_layout, offset, out)
+    result = torch.empty(x.shape, dtype=x.dtype, device=x.device) if out is None else out
+    end = offset + 2 * pairs
+    layouts = layout, output_layout
+    rotate_into(result[..., offset:end], x[..., offset:end], cos, sin, layouts, inverse=boolean(inverse, "inverse"))
+    if result is not x and 2 * pairs < x.shape[-1]:
+        result[..., :offset], result[..., end:] = x[..., :offset], x[..., end:]
+    return result
+
+
+def rope(
+    x: Tensor,
+    positions: Tensor,
+    *,
+    dim: int | None = None,
+    base: float = 10000.0,
+    scaling: Scaling | None = None,
+    seq_len: int | None = None,
+    layout: str = "half",
+    output_layout: str | None = None,
+    offset: int = 0,
+    inverse: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Rotary encoding in one call, like x: a table made in float64, then :func:`rope_apply`. See :func:`posref.rope`."""
+    require_tensors({"x": x, "positions": positions})
+    require_floating("x", x)
+    if dim is None:
+        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
+    work = working_type(xp, x)
+    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=work)
+    return rope_apply(x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out)
