@@ -24,6 +24,11 @@ def shown(value: object) -> str:
     return " ".join(_short.repr(value).split())
 
 
+def shortened(text: str) -> str:
+    """A message of somebody else's, on one line: its first sentence."""
+    return " ".join(text.split()).split(". ")[0]
+
+
 def integer(value: object, name: str, *, least: int = 1) -> int:
     """A whole number that is at least ``least``; a float or a bool is a TypeError."""
     try:
@@ -56,7 +61,7 @@ def number(value: object, name: str, *, above: float = -math.inf, least: float =
         real = float(value)
     except OverflowError:
         real = math.inf
-    if not math.isfinite(real) or real <= above or real < least:
+    if not -math.inf < real < math.inf or real <= above or real < least:  # not isfinite: torch.compile cannot trace it
         raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
     return real
 
@@ -78,11 +83,11 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
 
 def floating(value: ArrayLike, name: str, *, ndim: int | None = None, finite: bool = False) -> NDArray[np.float64]:
     """Real values as float64, exactly; complex numbers, strings, bools and objects are a TypeError."""
-    array = _array(value, name)
-    if array.dtype.kind not in "iuf" and not _is_small_float(array.dtype):
+    array = as_array(value, name)
+    if array.dtype.kind not in "iu" and not is_floating(array.dtype):
         raise TypeError(f"{name} must be an array of real numbers, got type {array.dtype}")
     if ndim is not None and array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} axes, got shape {array.shape}")
+        raise ValueError(f"{name} must have {ndim} {'axis' if ndim == 1 else 'axes'}, got shape {array.shape}")
     reals: NDArray[np.float64] = array.astype(np.float64)
     if finite and not np.isfinite(reals).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
@@ -91,16 +96,19 @@ def floating(value: ArrayLike, name: str, *, ndim: int | None = None, finite: bo
 
 def positions(value: ArrayLike, name: str = "positions", *, whole: bool = False) -> NDArray[Any]:
     """Positions as int64 (integers to 2^53 in magnitude) or float64 (finite)."""
-    array = _array(value, name)
+    array = as_array(value, name)
     if array.dtype.kind in "iuO":
         if array.dtype.kind == "O" and not all(type(p) is int for p in array.flat):
             raise TypeError(f"{name} must be real numbers, got {shown(value)}")
-        if array.size and (array.max() > LARGEST_POSITION or array.min() < -LARGEST_POSITION):
-            raise ValueError(f"{name} must be at most 2**53 in magnitude, where integers are exact, got {shown(value)}")
+        largest = max(int(array.max()), int(array.min()), key=abs) if array.size else 0
+        if abs(largest) > LARGEST_POSITION:
+            raise ValueError(
+                f"{name} must be at most 2**53 in magnitude, where integers are exact, got {shown(largest)}"
+            )
         return array.astype(np.int64)
     if whole and array.size:
         raise TypeError(f"{name} must be integers, got type {array.dtype}")
-    if array.dtype.kind != "f" and not _is_small_float(array.dtype):
+    if not is_floating(array.dtype):
         raise TypeError(f"{name} must be real numbers, got type {array.dtype}")
     reals = array.astype(np.float64)
     if not np.isfinite(reals).all():
@@ -111,7 +119,7 @@ def positions(value: ArrayLike, name: str = "positions", *, whole: bool = False)
 def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
     """Whether NumPy's rules stretch ``shape`` to ``target``, and ``target`` stays as it is."""
     return len(shape) <= len(target) and all(
-        n in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False)
+        n == 1 or n == m for n, m in zip(reversed(shape), reversed(target), strict=False)
     )
 
 
@@ -130,13 +138,18 @@ def rotated_pairs(x: Sequence[int], cos: Sequence[int], sin: Sequence[int], offs
     return pairs
 
 
-def _array(value: ArrayLike, name: str) -> NDArray[Any]:
+def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
+    """What NumPy makes of it; what NumPy cannot take is a TypeError."""
     try:
         return np.asarray(value)
-    except (ValueError, TypeError) as problem:
-        raise TypeError(f"{name} must be an array of numbers, got {shown(value)} ({problem})") from None
+    except (
+        Exception
+    ) as problem:  # whatever a stranger's __array__ raises: torch says RuntimeError where a gradient is kept
+        raise TypeError(f"{name} must be an array of numbers, got {shown(value)} ({shortened(str(problem))})") from None
 
 
-def _is_small_float(dtype: np.dtype[Any]) -> bool:
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """Whether it is a real floating type: NumPy's own, or one of ml_dtypes'."""
     # bfloat16 and the 8-bit floats come from ml_dtypes; to NumPy they are opaque types that know how to become float64
-    return dtype.kind == "V" and dtype.names is None and dtype.name.startswith(("bfloat", "float"))
+    opaque = dtype.kind == "V" and dtype.names is None and dtype.name.startswith(("bfloat", "float"))
+    return dtype.kind == "f" or opaque

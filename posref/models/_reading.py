@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from posref._arguments import LARGEST_POSITION, choice, integer, number, shown
+from posref._arguments import LARGEST_POSITION, integer, number, shown
+from posref.models.records import Encoding
 
-LARGEST_FILE = 16 * 2**20  # bytes; the largest real config.json is some hundred kilobytes
-_ABOUT_POSITIONS = re.compile("rope|rota|alibi|posit|relative|ntk|logn|yarn")
+LARGEST_FILE = 8 * 2**20  # bytes; real ones are small, but for those that name thousands of classes
+MOST_IGNORED = 20  # keys that are noted one by one
+_ABOUT_POSITIONS = re.compile("rope|rota|alibi|posit|pos_|relative|ntk|logn|yarn")
 
 
 class Untold(Exception):
@@ -25,7 +28,7 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"path_or_mapping must be a path or a mapping, got {shown(source)}")
     if os.path.isdir(source):
-        raise IsADirectoryError(f"{shown(os.fspath(source))} is a directory, expected a config.json")
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), source)
     with open(source, "rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -36,6 +39,10 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any
         raise ValueError(f"the file must be UTF-8, got byte {content[problem.start]:#04x} at {problem.start}") from None
     except json.JSONDecodeError as problem:
         raise ValueError(f"the file must be JSON: {problem.msg} (line {problem.lineno})") from None
+    except _Refused:
+        raise
+    except ValueError:  # what Python says here is advice about a setting
+        raise ValueError("numbers must be finite, got an integer of thousands of digits") from None
     except RecursionError:
         raise ValueError("the file must be a config, got JSON that is nested too deeply") from None
     if not isinstance(values, dict):
@@ -43,26 +50,38 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any
     return values
 
 
+class _Refused(ValueError):
+    """JSON that Python reads and this module does not."""
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"keys must be unique, got {shown(twice)} twice")
+        raise _Refused(f"keys must be unique, got {shown(twice)} twice")
     return values
 
 
+def _as_json(value: object) -> str:
+    return f"{value}".lower() if isinstance(value, bool) else shown(value)
+
+
 def _no_constant(word: str) -> None:
-    raise ValueError(f"numbers must be finite, got {word}")
+    raise _Refused(f"numbers must be finite, got {word}")
+
+
+class NotKnown(Exception):
+    """A file says something that posref does not know; the message says what."""
 
 
 class Block:
     """One JSON object: typed look-ups that remember which keys were asked for. ``null`` counts as absent.
 
-    Notes about the file gather in ``notes``, which the blocks of one file share.
+    Notes about the file gather in ``notes``, which the blocks of one file share: a dict, as a set that keeps its order.
     """
 
-    def __init__(self, values: Mapping[str, Any], notes: list[str], where: str = "") -> None:
+    def __init__(self, values: Mapping[str, Any], notes: dict[str, None], where: str = "") -> None:
         self.values = values
         self.notes = notes
         self.where = where
@@ -74,48 +93,64 @@ class Block:
 
     def note(self, kind: str, text: str) -> None:
         """Say something about the file; kinds: ignored, defaulted, contradictory, unusual, unknown."""
-        if (line := f"{kind}: {text}") not in self.notes:
-            self.notes.append(line)
+        self.notes[f"{kind}: {text}"] = None
+
+    def note_default(self, key: str, default: str) -> None:
+        """Note that transformers' default stands in for a key."""
+        self.note("defaulted", f"{self.name(key)} is absent, transformers' default is {default}")
 
     def raw(self, key: str) -> Any:
         """The value as it stands, or None."""
         self._used.add(key)
         return self.values.get(key)
 
-    def number(self, key: str, default: float | None = None, *, above: float = 0, least: float = 0) -> float | None:
-        """A finite number (positive, unless told otherwise), or the default, which is noted."""
-        value = self.raw(key)
-        return self._default(key, default) if value is None else number(value, self.name(key), above=above, least=least)
-
-    def integer(self, key: str, default: int | None = None, *, most: int = LARGEST_POSITION) -> int | None:
-        """A whole number from 1 to ``most``, be it written 4096 or 4096.0; or the default, which is noted."""
+    def number(self, key: str, *, above: float = 0, least: float | None = None) -> float | None:
+        """A finite number, positive unless told otherwise; or None."""
         value = self.raw(key)
         if value is None:
-            return self._default(key, default)
+            return None
+        return (
+            number(value, self.name(key), above=above) if least is None else number(value, self.name(key), least=least)
+        )
+
+    def integer(self, key: str, *, least: int = 1, most: int = LARGEST_POSITION) -> int | None:
+        """A whole number from ``least`` to ``most``, be it written 4096 or 4096.0; or None."""
+        value = self.raw(key)
+        if value is None:
+            return None
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        whole = integer(value, self.name(key))
+        whole = integer(value, self.name(key), least=least)
         if whole > most:
-            raise ValueError(f"{self.name(key)} must be an integer from 1 to {most}, got {shown(whole)}")
+            raise ValueError(f"{self.name(key)} must be an integer from {least} to {most}, got {shown(whole)}")
         return whole
 
-    def boolean(self, key: str, default: bool) -> bool:
-        """True or False; the default is noted."""
+    def integer_or(self, key: str, default: int, *, least: int = 1, most: int = LARGEST_POSITION) -> int:
+        """As :meth:`integer`, or the default of transformers, which is noted."""
+        value = self.integer(key, least=least, most=most)
+        if value is None:
+            self.note_default(key, f"{default}")
+            return default
+        return value
+
+    def boolean_or(self, key: str, default: bool) -> bool:
+        """True or False, or the default of transformers, which is noted."""
         value = self.raw(key)
         if value is None:
-            return self._default(key, default)
+            self.note_default(key, f"{default}".lower())
+            return default
         if not isinstance(value, bool):
             raise TypeError(f"{self.name(key)} must be true or false, got {shown(value)}")
         return value
 
-    def word(self, key: str, options: Sequence[str] | None = None) -> str | None:
+    def word(self, key: str) -> str | None:
         """A string, or None."""
         value = self.raw(key)
         if value is None:
             return None
         if not isinstance(value, str):
             raise TypeError(f"{self.name(key)} must be a string, got {shown(value)}")
-        return value if options is None else choice(value, self.name(key), options)
+        return value
 
     def numbers(self, key: str, *, most: int) -> tuple[float, ...]:
         """A list of positive numbers; its length is looked at before its elements are."""
@@ -135,12 +170,6 @@ class Block:
             raise TypeError(f"{self.name(key)} must be an object, got {shown(value)}")
         return Block(value, self.notes, self.name(key))
 
-    def needed(self, key: str, value: Any, why: str) -> Any:
-        """The value, or an error that says for what it is missing."""
-        if value is None:
-            raise ValueError(f"{self.name(key)} must be given for {why}, got nothing")
-        return value
-
     def either(self, keys: Sequence[str], *, most: int = LARGEST_POSITION) -> int | None:
         """An integer that goes by several names, of which the first wins."""
         found = {key: value for key in keys if (value := self.integer(key, most=most)) is not None}
@@ -151,14 +180,19 @@ class Block:
 
     def note_ignored(self, *, only_about_positions: bool = False) -> None:
         """Note the keys that nobody asked for."""
-        for key, value in self.values.items():
-            if key in self._used or value is None or not isinstance(key, str):
-                continue
-            if not only_about_positions or _ABOUT_POSITIONS.search(key.lower()):
-                path = self.name(key)
-                self.note("ignored", f"{path if path.isidentifier() else shown(path)} = {shown(value)}")
+        ignored = [
+            (key, value)
+            for key, value in self.values.items()
+            if key not in self._used and value is not None and isinstance(key, str)
+            if not only_about_positions or _ABOUT_POSITIONS.search(key.lower())
+        ]
+        for key, value in ignored[:MOST_IGNORED]:
+            path = self.name(key)
+            self.note(
+                "ignored", f"{path if path.isprintable() and len(path) < 80 else shown(path)} = {_as_json(value)}"
+            )
+        if len(ignored) > MOST_IGNORED:
+            self.note("ignored", f"{len(ignored) - MOST_IGNORED} more keys")
 
-    def _default(self, key: str, default: Any) -> Any:
-        if default is not None:
-            self.note("defaulted", f"{self.name(key)} is absent, transformers' default is {shown(default)}")
-        return default
+
+Reader = Callable[[Block, "int | None"], Sequence[Encoding]]  # (config, seq_len) -> encodings

@@ -23,7 +23,7 @@ class Encoding:
     part
         None for the plain attention; ``"mla"`` for the part of a head that multi-head latent attention rotates.
     layers
-        Indices of the layers that have it; None where the file does not tell.
+        Indices of the layers that have it; None where the file does not tell, and for what is added to the embeddings.
     """
 
     encoding: str
@@ -57,7 +57,7 @@ class RopeEncoding(Encoding):
     attention_factor
         On cos and sin.
     softmax_factor
-        On the whole logit, beside ``1/sqrt(head_dim)``.
+        That the encoding puts on the whole logit, beside the model's own scale.
     max_position_embeddings
         As the file has it; whether it includes the scaling differs between models.
     """
@@ -78,11 +78,22 @@ class RopeEncoding(Encoding):
 
 @dataclass(frozen=True)
 class AlibiEncoding(Encoding):
-    """A bias that is linear in the distance; ``form`` as in :func:`posref.alibi_bias`."""
+    """A bias that is linear in the distance.
+
+    Parameters
+    ----------
+    num_heads, slopes
+        One slope per head of the model.
+    form
+        As in :func:`posref.alibi_bias`; where softmax sees no difference, the simpler one.
+    scale
+        Of the bias before it is added to the scaled logits: 1, but 1/sqrt(head_dim) in Falcon.
+    """
 
     num_heads: int | None
     slopes: tuple[float, ...] | None
     form: str
+    scale: float | None
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,43 @@ class T5Encoding(Encoding):
     max_distance: int
     bidirectional: bool
     buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True)
+class LearnedEncoding(Encoding):
+    """A learned table that is added to the embeddings.
+
+    Parameters
+    ----------
+    stack
+        ``"encoder"`` or ``"decoder"``; None where there is but one.
+    rows, dim
+        Of the table.
+    offset
+        The row of position 0.
+    """
+
+    stack: str | None
+    rows: int | None
+    dim: int | None
+    offset: int
+
+
+@dataclass(frozen=True)
+class SinusoidalEncoding(Encoding):
+    """Sinusoids that are added to the embeddings; ``base``, ``endpoint``, ``layout``, ``order`` as in :func:`posref.sinusoidal`.
+
+    ``offset`` is the sinusoids' position for a model's position 0.
+    """
+
+    stack: str | None
+    rows: int | None
+    dim: int | None
+    offset: int
+    base: float
+    endpoint: bool
+    layout: str
+    order: str
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""A model's ``config.json`` -> what it means for positions.
+
+A family of models is a reader ``(config, seq_len) -> encodings`` in a ``FAMILIES`` table, under its ``model_type``. To add one
+that differs only in a default is one line in such a table; one of another kind is a small file and its name in ``READERS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from posref._arguments import integer, shown
+from posref.models import biases, falcon, gptj, mla, plain_rope, tables
+from posref.models._reading import Block, NotKnown, Reader, load
+from posref.models.records import (
+    AlibiEncoding,
+    Bucket,
+    Encoding,
+    LearnedEncoding,
+    ModelPositions,
+    RopeEncoding,
+    SinusoidalEncoding,
+    T5Encoding,
+)
+
+__all__ = [
+    "AlibiEncoding",
+    "Bucket",
+    "Encoding",
+    "LearnedEncoding",
+    "ModelPositions",
+    "RopeEncoding",
+    "SinusoidalEncoding",
+    "T5Encoding",
+    "read_config",
+]
+
+READERS: dict[str, Reader] = {
+    **plain_rope.FAMILIES,
+    **mla.FAMILIES,
+    **biases.FAMILIES,
+    **falcon.FAMILIES,
+    **gptj.FAMILIES,
+    **tables.FAMILIES,
+}
+
+
+def read_config(
+    path_or_mapping: str | os.PathLike[str] | Mapping[str, Any], *, seq_len: int | None = None
+) -> ModelPositions:
+    """What a model's config means for positions, as transformers reads it.
+
+    Parameters
+    ----------
+    path_or_mapping
+        A ``config.json``, or what is in it. It is not modified.
+    seq_len
+        Current length in tokens, for frequencies that depend on it (dynamic NTK, LongRoPE); None is the original length.
+
+    Returns
+    -------
+    ModelPositions
+        Without encodings, and with a note that says so, where the ``model_type`` is not known. It is never guessed.
+
+    Raises
+    ------
+    OSError
+        There is no such file, or it is a directory.
+    ValueError, TypeError
+        Not UTF-8, not JSON, no object, a key twice; a value of the wrong type or range, a missing key of a scaling, an
+        unknown rope type. One line that names the key, what came and what was expected.
+
+    Examples
+    --------
+    >>> llama = read_config({"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 1})
+    >>> llama.encodings[0].head_dim, llama.encodings[0].layout
+    (128, 'half')
+    >>> print(*llama.notes)
+    defaulted: rope_theta is absent, transformers' default is 10000
+    """
+    if seq_len is not None:
+        seq_len = integer(seq_len, "seq_len")
+    notes: dict[str, None] = {}
+    config = Block(load(path_or_mapping), notes)
+    model_type = config.word("model_type")
+    reader = READERS.get(model_type or "")
+    if reader is None:
+        what = "a file without model_type" if model_type is None else f"model_type {shown(model_type)}"
+        return ModelPositions(model_type, (), (f"not known yet: {what}",))
+    try:
+        encodings = tuple(reader(config, seq_len))
+    except NotKnown as problem:
+        return ModelPositions(model_type, (), (f"not known yet: model_type {shown(model_type)} with {problem}",))
+    config.note_ignored(only_about_positions=True)
+    return ModelPositions(model_type, encodings, tuple(notes))

@@ -1,0 +1,25 @@
+"""Falcon: rotary, or ALiBi where the file says ``alibi: true``."""
+
+from __future__ import annotations
+
+from posref.models import biases, shape
+from posref.models._reading import Block, Reader
+from posref.models.plain_rope import PlainRope
+from posref.models.records import Encoding
+
+_rotary = PlainRope()
+
+
+def falcon(config: Block, seq_len: int | None) -> list[Encoding]:
+    """The one encoding of such a model. Its ALiBi is added before the logits are divided by sqrt(head_dim)."""
+    if not config.boolean_or("alibi", False):
+        return _rotary(config, seq_len)
+    channels = shape.head_dim(config)
+    return [biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",), scale=_inverse_root(channels))]
+
+
+def _inverse_root(channels: int | None) -> float | None:
+    return None if channels is None else channels**-0.5
+
+
+FAMILIES: dict[str, Reader] = {"falcon": falcon}
