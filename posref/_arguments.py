@@ -142,9 +142,7 @@ def as_array(value: ArrayLike, name: str) -> NDArray[Any]:
     """What NumPy makes of it; what NumPy cannot take is a TypeError."""
     try:
         return np.asarray(value)
-    except (
-        Exception
-    ) as problem:  # whatever a stranger's __array__ raises: torch says RuntimeError where a gradient is kept
+    except Exception as problem:  # a stranger's __array__ raises what it likes; torch RuntimeError over a gradient
         raise TypeError(f"{name} must be an array of numbers, got {shown(value)} ({shortened(str(problem))})") from None
 
 

@@ -1,88 +1,58 @@
-"""e^(i position frequency) to more digits than float64 has: the machinery behind `posref.exact.cos_sin`.
+"""e^(i position frequency) to more digits than float64 has: the arithmetic behind `posref.exact.cos_sin`.
 
-A rotation e^(i t) is kept in two parts, z = z1 + z2. Both components of z1 are multiples of 2^-26, and z2 is what is
-left, at most about 2^-27. The product of two first parts is then a multiple of 2^-52 below 2, so float64 holds it
-*exactly* (a fused multiply-add changes nothing), and all other terms are small enough for plain float64:
+A rotation z, |z| <= 1, is kept in two parts, z = z1 + z2. The components of z1 are multiples of 2^-26, those of z2 are what
+is left, at most some 2^-27. The product of two first parts is then a multiple of 2^-52 below 2, which float64 holds
+*exactly* (a fused multiply-add changes nothing), and all that remains is small enough for plain float64:
 
-    z w = z1 w1 + (z1 w2 + z2 w),    the bracket is below 2^-25 and is rounded to 2^-78.
+    z w = z1 w1 + (z1 w2 + z2 w)
 
-Where the angle comes from: a position is m 2^s + m' 2^(s-27) with integers m, m' up to 2^26, and the frequency, in
-turns, times 2^s, modulo one turn, is a sum of three pieces of 26 bits and a remainder. Integer times piece is exact,
-and whole turns drop out by ``t - rint(t)``, exact too. This gives the angle to 2^-105 turns, for any float64 position.
+Where the angle comes from: a position is m 2^s + m' 2^(s-27) with integers m, m' of at most 26 bits, and a frequency in
+turns, times 2^s, modulo 1, is a sum of three pieces of 26 bits and a remainder. Integer times piece is exact, and whole
+turns drop out by ``t - rint(t)``, exact as well. What is left of the angle is j / 2048 + u turns, u some 2^-12: a table made
+with integers, and Taylor's polynomials for u.
 
-A fraction of a turn is then j/2048 + u: a table of 2048 rotations made with integers, and a short polynomial for u.
+Errors, as the largest modulus of an error of both components, u = 2^-53 the unit roundoff:
+
+    angle     2^-104 turns: the remainder, below 2^-53 after its product, is rounded four times
+    table     2^-80.5      its second part, below 2^-27, is rounded once
+    small     2^-78.1      second parts below 2^-26.9 are rounded two or three times; v^3/6 < 2^-30.6 eight times
+    product   2^-76.7      and what its factors bring: seven roundings of parts of the bracket, which is below 2^-25.4
+
+A table entry times a small rotation is then off by 2^-76.1. Two of those, split again (2^-79.5), multiplied by each other, are
+off by 2 * 2^-76 + 2^-76.7 = 2^-74.6, and Ziv's test rounds the bracket once more (2^-79): all within ERROR.
+
+Near a multiple of a quarter turn, one component of the table is 0 and the other exact to 2^-81. If v1, the first part of the
+small angle, is then v to 26 bits rather than a multiple of 2^-26, products of first parts stay exact, and the errors are
+relative: v2 and the bracket are below 2^-21 v, rounded to 2^-74 v each, and v^3/6 < 2^-21.3 v eight times. All within
+RELATIVE_ERROR times the component, and SMALLEST_ERROR for the angle's own error.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from posref._integers import Ratio, fixed_cos_sin, in_turns, pi_bits
+
 Float64s: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Split: TypeAlias = tuple[NDArray[np.complex128], NDArray[np.complex128]]  # z1, z2
-Ratio: TypeAlias = tuple[int, int]
 
-POINTS = 2048  # rotations in the table; |u| <= 2^-12 turns
-ERROR = 2.0**-74  # no component of product(table or product, small or product) is further off, for gain 1
-
-
-# --- constants, by integers alone ------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=8)
-def pi_bits(bits: int) -> int:
-    """floor(pi 2^bits) or one less, by Machin's formula."""
-    guarded = bits + 16
-
-    def arctan_of_inverse(n: int) -> int:
-        power = total = (1 << guarded) // n
-        k = 1
-        while power:
-            power //= n * n
-            k += 2
-            total += -(power // k) if k % 4 == 3 else power // k
-        return total
-
-    return (16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239) - (1 << 8)) >> 16
-
-
-@lru_cache(maxsize=8)
-def _turns_per_radian(bits: int) -> int:
-    """2^bits / (2 pi), less than 2 off."""
-    return (1 << 2 * bits + 32) // (2 * pi_bits(bits + 32))
-
-
-def in_turns(radians: Ratio, bits: int) -> int:
-    """radians / (2 pi) as a multiple of 2^-bits, at most 2 off."""
-    numerator, denominator = radians
-    wide = bits + max(0, numerator.bit_length() - denominator.bit_length()) + 8
-    wide = -(-wide // 256) * 256  # few different ones, each computed once
-    return (numerator * _turns_per_radian(wide) >> (wide - bits)) // denominator
-
-
-def fixed_cos_sin(angle: int, bits: int) -> tuple[int, int]:
-    """Cos and sin of angle 2^-bits, |angle| 2^-bits < 1, as multiples of 2^-bits, less than 2^8 off (for bits < 2^14)."""
-    term, parts = 1 << bits, [0, 0, 0, 0]
-    k = 0
-    while term:
-        parts[k % 4] += term
-        k += 1
-        term = (term * abs(angle) >> bits) // k
-    sin = parts[1] - parts[3]
-    return parts[0] - parts[2], sin if angle >= 0 else -sin
+POINTS = 2048  # rotations in the table: |u| is at most 2^-12 turns, and 2^-26 for parts that come after j is known
+ERROR = 2.0**-74  # of a component of any product here, for gains up to 1
+RELATIVE_ERROR, SMALLEST_ERROR = 2.0**-70, 2.0**-100  # near a multiple of a quarter turn, with `upper_half`
 
 
 @lru_cache(maxsize=8)
 def circle(gain: Ratio) -> Split:
-    """gain e^(2 pi i j / POINTS), j = 0 .. POINTS-1, for 1/2 < |gain| <= 1. Exact where a component is 0."""
+    """The points gain e^(2 pi i j / POINTS), j = 0 .. POINTS-1, |gain| <= 1; zeros are exact."""
     bits = 160
-    step = fixed_cos_sin(2 * pi_bits(bits) // POINTS, bits)
+    cos, sin = fixed_cos_sin(2 * pi_bits(bits) // POINTS, bits)
     x, y = 1 << bits, 0
     firsts, seconds = [], []
     for _ in range(POINTS // 4):
@@ -90,7 +60,7 @@ def circle(gain: Ratio) -> Split:
         units = [(v + (1 << bits - 27)) >> bits - 26 for v in scaled]
         firsts.append(complex(*(math.ldexp(u, -26) for u in units)))
         seconds.append(complex(*(math.ldexp(v - (u << bits - 26), -bits) for u, v in zip(units, scaled, strict=True))))
-        x, y = (x * step[0] - y * step[1]) >> bits, (x * step[1] + y * step[0]) >> bits
+        x, y = (x * cos - y * sin) >> bits, (x * sin + y * cos) >> bits
     turns = np.array([[1], [1j], [-1], [-1j]])
     return (turns * firsts).ravel(), (turns * seconds).ravel()
 
@@ -99,18 +69,18 @@ def circle(gain: Ratio) -> Split:
 
 
 def on_grid(x: Float64s) -> Float64s:
-    """x rounded to a multiple of 2^-26, for |x| < 2^25: there the sum has no room for smaller bits."""
+    """The nearest multiple of 2^-26, for |x| < 2^25: the sum has no room for smaller bits."""
     return (x + 1.5 * 2.0**26) - 1.5 * 2.0**26
 
 
 def upper_half(x: Float64s) -> Float64s:
-    """x rounded to 26 bits (Veltkamp). The rest, x - upper_half(x), has at most 26 bits too and a sign."""
+    """X rounded to 26 bits (Veltkamp). The rest, x - upper_half(x), has at most 26 bits too and a sign."""
     scaled = x * (2.0**27 + 1)
     return scaled - (scaled - x)
 
 
 def product(z: Split, w: Split) -> Split:
-    """z w as an exact float64 and a small rest."""
+    """Z w as an exact float64 and a small rest."""
     main = z[0] * w[0]
     rest = z[0] * w[1]
     rest += z[1] * (w[0] + w[1])
@@ -124,14 +94,14 @@ def split(main: NDArray[np.complex128], rest: NDArray[np.complex128]) -> Split:
 
 
 _TAU_1 = math.ldexp(2 * pi_bits(64) >> 41, -23)  # 2 pi to 26 bits
-_TAU_2 = math.ldexp((2 * pi_bits(128)) - ((2 * pi_bits(64) >> 41) << 105), -128)  # the rest
+_TAU_2 = math.ldexp(2 * pi_bits(128) - ((2 * pi_bits(64) >> 41) << 105), -128)  # and the rest
 _TAU = _TAU_1 + _TAU_2
 
 
-def small_rotation(high: Float64s, low: Float64s, first_part: Callable[[Float64s], Float64s] = on_grid) -> Split:
-    """e^(2 pi i (high + low)) for |high| <= 2^-12: the angle v in two parts, then Taylor's polynomials.
+def small_rotation(high: Float64s, low: Float64s, first_part: Callable[[Float64s], Float64s]) -> Split:
+    """The rotation e^(i v), v = 2 pi (high + low), high some 2^-12: v = v1 + v2, then Taylor's polynomials.
 
-    v^2/2 < 2^-17 needs more than float64: v1^2 is exact. v^3/6 < 2^-30 and v^4/24 do not.
+    v^2 / 2 < 2^-19 needs more digits than float64 has: v1^2 is exact. v^3 / 6 < 2^-30 and what follows do not.
     """
     u1 = upper_half(high)
     u2 = (high - u1) + low
@@ -143,27 +113,26 @@ def small_rotation(high: Float64s, low: Float64s, first_part: Callable[[Float64s
     half = 0.5 * (v1 * v1)  # exact
     half1 = on_grid(half)
     first, second = np.empty(v.shape, np.complex128), np.empty(v.shape, np.complex128)
-    first.real = 1.0 - half1
+    np.subtract(1.0, half1, out=first.real)
     first.imag = v1
-    second.real = (half1 - half) - v2 * (v1 + 0.5 * v2) + square * square * (1 / 24 - square * (1 / 720))
-    second.imag = v2 - v * square * (1 / 6 - square * (1 / 120 - square * (1 / 5040)))
+    np.add((half1 - half) - v2 * (v1 + 0.5 * v2), square * square * (1 / 24 - square * (1 / 720)), out=second.real)
+    np.subtract(v2, v * square * (1 / 6 - square * (1 / 120 - square * (1 / 5040))), out=second.imag)
     return first, second
 
 
 # --- from positions and frequencies to a fraction of a turn ----------------------------------------------------------
 
 
-def _pieces(turns: int, bits: int) -> list[float]:
-    """turns 2^-bits modulo 1, in (-1/2, 1/2], as three multiples of 2^-26, 2^-52, 2^-78 of 26 bits and a remainder."""
-    turns &= (1 << bits) - 1
+def _pieces(turns: int) -> list[float]:
+    """Turns 2^-160 modulo 1, in [-1/2, 1/2], as multiples of 2^-26, 2^-52, 2^-78 of 26 bits and a remainder."""
+    turns &= (1 << 160) - 1
+    turns -= (turns >> 159) << 160
     pieces = []
-    for unit in (26, 52, 78):
-        count = (turns + (1 << bits - unit - 1)) >> bits - unit
-        turns -= count << bits - unit
-        if unit == 26 and count > 1 << 25:
-            count -= 1 << 26
-        pieces.append(math.ldexp(count, -unit))
-    return [*pieces, math.ldexp(turns, -bits)]
+    for bits in (26, 52, 78):
+        count = (turns + (1 << 159 - bits)) >> 160 - bits
+        turns -= count << 160 - bits
+        pieces.append(math.ldexp(count, -bits))
+    return [*pieces, math.ldexp(turns, -160)]
 
 
 def _digits(positions: Float64s) -> tuple[Float64s, NDArray[np.int64]]:
@@ -177,44 +146,47 @@ def _digits(positions: Float64s) -> tuple[Float64s, NDArray[np.int64]]:
 
 
 class Angles:
-    """positions x frequencies, ready to be reduced to a fraction of a turn block by block."""
+    """Positions times frequencies, ready to be reduced to a fraction of a turn."""
 
-    def __init__(self, positions: Float64s, radians: Sequence[Ratio]) -> None:
+    def __init__(self, positions: Float64s, frequencies: Sequence[Ratio], *, radians: bool = True) -> None:
         digits, shifts = _digits(positions)
         if not digits[1].any():  # integers below 2^26, or short fractions
             digits, shifts = digits[:1], shifts[:1]
         distinct, place = np.unique(shifts, return_inverse=True)
-        bits = 160 + max(0, int(distinct.max(initial=0)))
-        fixed = [in_turns(ratio, bits) for ratio in radians]
-        table = [[_pieces(f << s if s >= 0 else f >> -s, bits) for f in fixed] for s in distinct.tolist()]
+        largest = max(0, int(distinct.max(initial=0)))
+        fixed = [in_turns(f, 160 + largest, radians=radians) for f in frequencies]
+        table = [[_pieces(f >> largest - s) for f in fixed] for s in distinct.tolist()]
         self._digits, self._place = digits, place.reshape(shifts.shape)
         self._pieces = np.array(table).reshape(len(distinct), len(fixed), 4).transpose(2, 0, 1).copy()
 
     def rows(self, rows: slice) -> tuple[Indices, Float64s, Float64s]:
-        """j, high, low: all columns of some rows, each (rows, n)."""
+        """All frequencies at some positions: j, high, low, each (rows, n)."""
         return _reduced(
             (digits[rows, None], [piece[place[rows]] for piece in self._pieces])
             for digits, place in zip(self._digits, self._place, strict=True)
         )
 
     def entries(self, row: Indices, column: Indices) -> tuple[Indices, Float64s, Float64s]:
-        """j, high, low: single entries, each (entries,)."""
+        """Single frequencies at single positions: j, high, low, each (entries,)."""
         return _reduced(
             (digits[row], [piece[place[row], column] for piece in self._pieces])
             for digits, place in zip(self._digits, self._place, strict=True)
         )
 
 
-def _reduced(terms: Any) -> tuple[Indices, Float64s, Float64s]:
-    """j, high, low with angle = j / POINTS + high + low turns, modulo 1, |high| <= 2^-12, less than 2^-105 off."""
-    turn = third = fourth = 0.0
-    for digit, (piece1, piece2, piece3, piece4) in terms:
-        whole = digit * piece1
-        turn = turn + ((whole - np.rint(whole)) + digit * piece2)  # a multiple of 2^-52 below 2: exact
-        third = third + digit * piece3  # a multiple of 2^-78 below 2^-25: exact
-        fourth = fourth + digit * piece4  # below 2^-52
+def _reduced(terms: Iterable[tuple[Float64s, list[Float64s]]]) -> tuple[Indices, Float64s, Float64s]:
+    """The sum over digits as j / POINTS + high + low turns, modulo 1, |high| <= 2^-12 + 2^-26."""
+    turn = third = fourth = np.float64(0.0)
+    for digit, pieces in terms:
+        whole, second, last, rest = (digit * piece for piece in pieces)
+        whole -= np.rint(whole)
+        whole += second
+        turn = np.add(turn, whole, out=whole)  # a multiple of 2^-52 below 2: exact
+        third = np.add(third, last, out=last)  # a multiple of 2^-78 below 2^-25: exact
+        fourth = np.add(fourth, rest, out=rest)  # below 2^-52
     j = np.rint(turn * POINTS)
-    turn = turn - j * (1 / POINTS)
+    turn -= j * (1 / POINTS)
     high = turn + third
-    low = (third - (high - turn)) + fourth
-    return j.astype(np.intp) & (POINTS - 1), high, low
+    third -= high - turn
+    third += fourth
+    return j.astype(np.intp) & (POINTS - 1), high, third

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -83,14 +84,31 @@ def show(config: str, as_json: bool, seq_len: int | None) -> int:
 
 def main() -> None:
     """Run a command; an error is one line."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a file's name may be anything
     try:
-        status = posref(standalone_mode=False)
+        status = posref(standalone_mode=False) or 0
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as help_:
+        click.echo(help_.format_message())
+        status = _unanswered("a command is missing")
     except click.ClickException as problem:
-        click.echo(f"posref: {' '.join(problem.format_message().split())}", err=True)
-        status = 2
+        status = _unanswered(" ".join(problem.format_message().split()))
     except (click.Abort, KeyboardInterrupt):
-        status = 2
-    except BrokenPipeError:  # the reader has seen enough
-        sys.stderr.close()
-        status = 0
-    sys.exit(status or 0)
+        status = _unanswered("interrupted")
+    except (BrokenPipeError, SystemExit):  # SystemExit: what click makes of it
+        status = _deaf()  # the reader has seen enough, but perhaps not the verdict
+    except OSError as problem:  # a full disk
+        _deaf()
+        status = _unanswered(str(problem))
+    sys.exit(status)
+
+
+def _unanswered(why: str) -> int:
+    click.echo(f"posref: {why}", err=True)
+    return 2
+
+
+def _deaf() -> int:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody takes what is still to be flushed
+    return 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import floating, number
+from posref._arguments import as_array, floating, number
 
 
 def attention(
@@ -68,7 +68,7 @@ def attention(
     if bias is not None:
         logits = logits + _fitting(floating(bias, "bias"), "bias", logits.shape)
     if mask is not None:
-        allowed = np.asarray(mask)
+        allowed = as_array(mask, "mask")
         if allowed.dtype != bool:
             raise TypeError(f"mask must be boolean, True where a query may look, got type {allowed.dtype}")
         logits = np.where(_fitting(allowed, "mask", logits.shape), logits, -np.inf)

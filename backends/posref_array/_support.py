@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,9 +74,20 @@ def lacks_float64(xp: Namespace, device: Any) -> bool:
     kind = getattr(device, "type", None)
     if kind is not None:  # torch: its own inspection allocates on every device, and is no use under compilation
         return bool(kind == "mps")
+    return not _offers(xp, device, "float64", "real floating")
+
+
+def widest_integer(xp: Namespace, device: Any) -> Any:
+    """int64, or int32 where a device lacks it (the default jax)."""
+    if hasattr(device, "type") or _offers(xp, device, "int64", "signed integer"):
+        return xp.int64
+    return xp.int32
+
+
+def _offers(xp: Namespace, device: Any, dtype: str, kind: str) -> bool:
     if isinstance(device, str) or device is None:  # NumPy's "cpu"
-        return False
-    return "float64" not in xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
+        return True
+    return dtype in xp.__array_namespace_info__().dtypes(device=device, kind=kind)
 
 
 def host_copy(array: Array, xp: Namespace) -> Any:
@@ -99,5 +109,5 @@ def require_finite(name: str, array: Array, xp: Namespace) -> None:
     """Refuse NaN and infinity where looking costs nothing."""
     if not type_name(array.dtype).startswith(("float", "bfloat")) or not values_are_at_hand(xp):
         return
-    if not math.isfinite(float(xp.sum(xp.astype(array, xp.float64) * 0.0))):
+    if not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"{name} must be finite, got NaN or infinity")

@@ -10,10 +10,12 @@ from posref_array._support import (
     Array,
     Namespace,
     default_float,
+    device_of,
     namespace,
     require_floating,
     require_integers,
     values_are_at_hand,
+    widest_integer,
 )
 from posref_array._tables import cos_sin
 
@@ -75,8 +77,10 @@ def learned(table: Array, positions: Array, *, xp: Namespace | None = None) -> A
     require_integers("positions", positions)
     if table.ndim != 2:
         raise ValueError(f"table must be (rows, dim), got shape {tuple(table.shape)}")
-    if values_are_at_hand(xp) and bool(xp.any((positions < 0) | (positions >= table.shape[0]))):
-        rows = table.shape[0]
+    rows = table.shape[0]
+    index = xp.reshape(xp.astype(positions, widest_integer(xp, device_of(table)), copy=False), (-1,))
+    if values_are_at_hand(xp) and bool(xp.any((index < 0) | (index >= rows))):
         raise IndexError(f"positions must be in 0 .. {rows - 1} for a table of {rows} rows")
-    rows = xp.take(table, xp.reshape(xp.astype(positions, xp.int64, copy=False), (-1,)), axis=0)
-    return xp.reshape(rows, (*positions.shape, table.shape[1]))
+    index = xp.where(index < 0, rows, index)  # array_api_compat's take would count them from the end
+    taken = xp.take(table, index, axis=0)
+    return xp.reshape(taken, (*positions.shape, table.shape[1]))

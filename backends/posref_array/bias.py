@@ -17,6 +17,7 @@ from posref_array._support import (
     require_integers,
     require_real,
     type_name,
+    widest_integer,
 )
 
 
@@ -38,12 +39,15 @@ def alibi_bias(
     choice(form, "form", ("distance", "signed", "key"))
     if slopes.ndim != 1 or not slopes.shape[0]:
         raise ValueError(f"slopes must be a vector with at least one head, got shape {tuple(slopes.shape)}")
-    q, k = _outer(*(_exact(name, p, xp) for name, p in (("q_positions", q_positions), ("k_positions", k_positions))))
+    wide = xp.float32 if lacks_float64(xp, device_of(slopes)) else xp.float64
+    q, k = _exact("q_positions", q_positions, xp), _exact("k_positions", k_positions, xp)
+    if q.dtype != k.dtype:  # integers of one, fractions of the other
+        q, k = xp.astype(q, wide), xp.astype(k, wide)
+    q, k = _outer(q, k)
     if form == "key":
         linear = k + xp.zeros_like(q)  # of the full shape
     else:
         linear = -abs(q - k) if form == "distance" else k - q
-    wide = xp.float32 if lacks_float64(xp, device_of(slopes)) else xp.float64
     return xp.astype(xp.astype(slopes, wide)[:, None, None] * xp.astype(linear, wide), slopes.dtype)
 
 
@@ -55,17 +59,18 @@ def t5_bucket(
     max_distance: int = 128,
     xp: Namespace | None = None,
 ) -> Array:
-    """Bucket of ``k - q``, int64: :func:`posref.t5_bucket`."""
+    """Bucket of ``k - q``, int64 (int32 where there is none): :func:`posref.t5_bucket`."""
     xp = namespace(xp, relative_position)
     require_integers("relative_position", relative_position)
     both = boolean(bidirectional, "bidirectional")
     bounds = _lower_bounds(integer(num_buckets, "num_buckets"), integer(max_distance, "max_distance"), both)
-    relative = xp.astype(relative_position, xp.int64)
+    whole = widest_integer(xp, device_of(relative_position))
+    relative = xp.astype(relative_position, whole)
     distance = abs(relative) if both else xp.where(relative < 0, -relative, xp.zeros_like(relative))
-    edges = xp.asarray(bounds[1:], dtype=xp.int64, device=device_of(relative))
+    edges = xp.asarray(bounds[1:], dtype=whole, device=device_of(relative))
     bucket = xp.searchsorted(edges, xp.reshape(distance, (-1,)), side="right")
-    bucket = xp.reshape(xp.astype(bucket, xp.int64), relative.shape)
-    return bucket + len(bounds) * xp.astype(relative > 0, xp.int64) if both else bucket
+    bucket = xp.reshape(xp.astype(bucket, whole), relative.shape)
+    return bucket + len(bounds) * xp.astype(relative > 0, whole) if both else bucket
 
 
 def t5_bias(
@@ -84,12 +89,14 @@ def t5_bias(
         raise ValueError(f"table must be (num_buckets, heads) with at least one head, got shape {tuple(table.shape)}")
     for name, p in (("q_positions", q_positions), ("k_positions", k_positions)):
         require_integers(name, p)
-    q, k = _outer(xp.astype(q_positions, xp.int64), xp.astype(k_positions, xp.int64))
+    whole = widest_integer(xp, device_of(table))
+    q, k = _outer(xp.astype(q_positions, whole), xp.astype(k_positions, whole))
     bucket = t5_bucket(
         k - q, bidirectional=bidirectional, num_buckets=table.shape[0], max_distance=max_distance, xp=xp
     )[..., 0, :, :]
     rows = xp.reshape(xp.take(table, xp.reshape(bucket, (-1,)), axis=0), (*bucket.shape, table.shape[1]))
-    return xp.moveaxis(rows, -1, -3)  # (..., q, k, heads) -> (..., heads, q, k)
+    n = rows.ndim  # (..., q, k, heads) -> (..., heads, q, k), and torch's vmap knows no moveaxis
+    return xp.permute_dims(rows, (*range(n - 3), n - 1, n - 3, n - 2))
 
 
 def _exact(name: str, positions: Array, xp: Namespace) -> Array:
@@ -97,7 +104,7 @@ def _exact(name: str, positions: Array, xp: Namespace) -> Array:
     require_real(name, positions)
     require_finite(name, positions, xp)
     if type_name(positions.dtype).startswith(("int", "uint")):
-        return xp.astype(positions, xp.int64, copy=False)
+        return xp.astype(positions, widest_integer(xp, device_of(positions)), copy=False)
     return xp.astype(positions, xp.float32 if lacks_float64(xp, device_of(positions)) else xp.float64, copy=False)
 
 

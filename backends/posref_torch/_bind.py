@@ -12,6 +12,7 @@ from typing import Any
 import array_api_compat.torch as xp
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 
 def on_torch(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,6 +33,7 @@ def on_torch(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs, xp=xp)
 
     bound.__signature__ = shown  # type: ignore[attr-defined]
+    bound.__module__ = function.__module__.replace("posref_array", "posref_torch")  # where it is found, for pickle
     return bound
 
 
@@ -43,8 +45,10 @@ def require_tensors(given: dict[str, Any]) -> None:
 
 
 def traced() -> bool:
-    """Whether a compiler, an export or a transform such as ``vmap`` watches: no place for shortcuts and memories."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()  # the latter has no public name
+    """Whether a compiler, an export, a transform such as ``vmap`` or the forward mode watches: no place for shortcuts."""
+    if torch.compiler.is_compiling():
+        return True
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0  # neither has a public name
 
 
 def settled(value: Any) -> Any:

@@ -15,20 +15,25 @@ def writes_directly(*tensors: Tensor) -> bool:
     return not (traced() or (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)))
 
 
-def rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layouts: tuple[str, str], *, inverse: bool) -> None:
-    """Rotate x, of which all channels are in pairs, to ``out``, which may be x.
+def rotate_into(
+    out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layouts: tuple[str, str], *, inverse: bool, fresh: bool
+) -> None:
+    """Rotate x, of which all channels are in pairs, to ``out``, which may be x unless it is fresh memory.
 
     float16 and bfloat16 are computed in float32 without a copy of the whole: a block's reads come before its writes.
     """
     work = torch.promote_types(torch.promote_types(x.dtype, torch.float32), torch.promote_types(cos.dtype, sin.dtype))
     cos, sin = cos.to(work), sin.to(work)
+    minus, plus = (1, -1) if inverse else (-1, 1)
+    fresh = fresh and work == x.dtype
     for y, part, c, s in _blocks(out, x, cos, sin):
         a, b = _members(part.to(work), layouts[0])
-        first = (a * c).addcmul_(b, s, value=1 if inverse else -1)
-        second = (b * c).addcmul_(a, s, value=-1 if inverse else 1)
         to_first, to_second = _members(y, layouts[1])
-        to_first.copy_(first)
-        to_second.copy_(second)
+        first = torch.mul(a, c, out=to_first if fresh else None).addcmul_(b, s, value=minus)
+        second = torch.mul(b, c, out=to_second if fresh else None).addcmul_(a, s, value=plus)
+        if not fresh:
+            to_first.copy_(first)
+            to_second.copy_(second)
 
 
 def _blocks(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> list[tuple[Tensor, ...]]:
@@ -46,6 +51,6 @@ def _blocks(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> list[tuple[Tens
 def _members(block: Tensor, layout: str) -> tuple[Tensor, Tensor]:
     """Views of the first and of the second members of all pairs."""
     if layout == "half":
-        pairs = block.shape[-1] // 2
-        return block[..., :pairs], block[..., pairs:]
+        first, second = block.chunk(2, -1)
+        return first, second
     return block[..., 0::2], block[..., 1::2]

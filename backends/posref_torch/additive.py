@@ -1,8 +1,28 @@
 """Encodings that are added to the embeddings, on torch. See posref for the formulas."""
 
+from __future__ import annotations
+
+import array_api_compat.torch as xp
+from torch import Tensor
+
 from posref_array import additive
-from posref_torch._bind import on_torch
+from posref_torch._bind import on_torch, require_tensors
 
 sinusoidal = on_torch(additive.sinusoidal)
 timestep_embedding = on_torch(additive.timestep_embedding)
-learned = on_torch(additive.learned)
+
+
+def learned(table: Tensor, positions: Tensor) -> Tensor:
+    """One row per position, positions.shape + (dim,): :func:`posref.learned`.
+
+    Raises
+    ------
+    IndexError
+        A position that has no row, on the CPU; a GPU ends in torch's assertion, later.
+    """
+    require_tensors({"table": table, "positions": positions})
+    try:
+        return additive.learned(table, positions, xp=xp)  # type: ignore[no-any-return]
+    except IndexError:
+        rows = table.shape[0]
+        raise IndexError(f"positions must be in 0 .. {rows - 1} for a table of {rows} rows") from None

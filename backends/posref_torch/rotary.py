@@ -41,11 +41,14 @@ def rope_apply(
             x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
         )
     pairs, output_layout = rotation_arguments(x, cos, sin, layout, output_layout, offset, out)
-    result = torch.empty(x.shape, dtype=x.dtype, device=x.device) if out is None else out
-    end = offset + 2 * pairs
-    layouts = layout, output_layout
-    rotate_into(result[..., offset:end], x[..., offset:end], cos, sin, layouts, inverse=boolean(inverse, "inverse"))
-    if result is not x and 2 * pairs < x.shape[-1]:
+    result = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out
+    end, layouts = offset + 2 * pairs, (layout, output_layout)
+    if 2 * pairs == x.shape[-1]:
+        rotate_into(result, x, cos, sin, layouts, inverse=boolean(inverse, "inverse"), fresh=out is None)
+        return result
+    to, block = result[..., offset:end], x[..., offset:end]
+    rotate_into(to, block, cos, sin, layouts, inverse=boolean(inverse, "inverse"), fresh=out is None)
+    if result is not x:
         result[..., :offset], result[..., end:] = x[..., :offset], x[..., end:]
     return result
 

@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from posref_conformance.arrays import Arrays, arrays_of
 from posref_conformance.arrays._converted import Library as Converted
 from posref_conformance.budgets import PROFILES
+from posref_conformance.wording import one_line, problem_line
 
 GROUP = "posref.backends"
 FAULT = "fault:"
@@ -55,12 +57,11 @@ def load(name: str) -> Backend:
         No such file or name, an import that dies, a device that is not there, a wrong description of itself.
     """
     try:
-        namespace = _find(name)
+        return describe(name, _find(name))
     except BackendError:
         raise
     except (Exception, SystemExit) as problem:  # whatever an import may raise
-        raise BackendError(f"{name} cannot be imported: {_line(problem)}") from problem
-    return describe(name, namespace)
+        raise BackendError(f"{name} cannot be imported: {problem_line(problem)}") from problem
 
 
 def describe(name: str, namespace: Any) -> Backend:
@@ -79,16 +80,17 @@ def describe(name: str, namespace: Any) -> Backend:
         else:
             arrays = arrays_of(getattr(namespace, "arrays", "numpy"), getattr(namespace, "device", None))
     except ImportError as problem:
-        raise BackendError(f"{name} unavailable: its array library is not installed ({_line(problem)})") from problem
+        raise BackendError(
+            f"{name} unavailable: its array library is not installed ({problem_line(problem)})"
+        ) from problem
     except Exception as problem:
-        raise BackendError(f"{name}: {_line(problem)}") from problem
+        raise BackendError(f"{name}: {problem_line(problem)}") from problem
     dtypes = getattr(namespace, "dtypes", None) or arrays.dtypes
-    unknown = [d for d in dtypes if d not in arrays.dtypes] if not isinstance(dtypes, str) else [dtypes]
-    if unknown:
-        raise BackendError(f"{name}: dtypes must be a list out of {', '.join(arrays.dtypes)}, got {unknown[0]!r}")
+    if not isinstance(dtypes, (list, tuple)) or any(d not in arrays.dtypes for d in dtypes):
+        raise BackendError(f"{name}: dtypes must be a list out of {', '.join(arrays.dtypes)}, got {one_line(dtypes)}")
     precision = getattr(namespace, "precision", "native")
     if precision not in PROFILES:
-        raise BackendError(f"{name}: precision must be one of {', '.join(PROFILES)}, got {precision!r}")
+        raise BackendError(f"{name}: precision must be one of {', '.join(PROFILES)}, got {one_line(precision)}")
     expected = getattr(namespace, "expected_failures", None) or {}
     if not isinstance(expected, dict) or not all(isinstance(t, str) for pair in expected.items() for t in pair):
         raise BackendError(f"{name}: expected_failures must map check ids to reasons, got {type(expected).__name__}")
@@ -118,6 +120,7 @@ def _find(name: str) -> Any:
         return registered()[name].load()
     if name.endswith(".py") or "/" in name or "\\" in name:
         return _from_file(Path(name))
+    sys.path.insert(0, os.getcwd())  # as python -m does
     try:
         found = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -141,8 +144,3 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses and pickles look their module up
     spec.loader.exec_module(module)
     return module
-
-
-def _line(problem: BaseException) -> str:
-    text = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {text[:300]}" if text else type(problem).__name__

@@ -31,7 +31,7 @@ def check(
     """
     console = Console(width=None if sys.stdout.isatty() else 120)
     if not as_json:
-        console.print(f"posref {posref.__version__}: checking {backend}", soft_wrap=True, highlight=False)
+        console.print(f"posref {posref.__version__}: checking {backend}", soft_wrap=True, markup=False, highlight=False)
         sys.stdout.flush()  # the first line is there at once, whatever the backend's import takes
     results: list[Result] = []
     interrupted = False
@@ -43,15 +43,18 @@ def check(
             interrupted = True
         report = Report(backend, tuple(results), tuple(runner.unknown_expected_failures()), interrupted)
     if as_json:
-        print(json.dumps(report.as_json(), indent=1))
+        print(json.dumps(report.as_json(), indent=1, allow_nan=False))
     else:
         report.print(console)
+    if interrupted:
+        print("posref: interrupted", file=sys.stderr)
     return report.exit_status()
 
 
 def _run(runner: Runner, checks: Sequence[str], results: list[Result]) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"))
-    with Progress(*columns, console=progress_console(), transient=True) as bar:
+    console = progress_console()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=len(checks), failed="")
         for result in runner.run(checks):
             results.append(result)

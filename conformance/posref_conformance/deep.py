@@ -16,19 +16,19 @@ from posref_conformance.verdict import FAILED, NOT_IMPLEMENTED, PASSED, Result, 
 EXAMPLES = 60
 
 
+def deep_ids() -> list[str]:
+    """Ids of all generated checks: ``function/deep/dtype``."""
+    return [f"{function}/deep/{dtype}" for function, (dtypes, _) in GENERATORS.items() for dtype in dtypes]
+
+
 def deep_checks(backend: Backend) -> list[str]:
-    """Ids of the generated checks for a backend: ``function/deep/dtype``."""
+    """Those whose types a backend has."""
     try:
         import hypothesis  # noqa: F401
     except ImportError:
         raise BackendError("--deep needs Hypothesis: pip install hypothesis") from None
-    there = set(backend.arrays.dtypes)
-    return [
-        f"{function}/deep/{dtype}"
-        for function, (dtypes, _) in GENERATORS.items()
-        for dtype in dtypes
-        if dtype == "default" or (dtype in there and (dtype not in FLOATS or dtype in backend.dtypes))
-    ]
+    there = {"default", *(d for d in backend.arrays.dtypes if d not in FLOATS or d in backend.dtypes)}
+    return [check for check in deep_ids() if check.rpartition("/")[2] in there]
 
 
 def run_deep(backend: Backend, check: str) -> Result:
@@ -38,6 +38,7 @@ def run_deep(backend: Backend, check: str) -> Result:
 
     function, _, dtype = check.split("/")
     worst = Result(check, NOT_IMPLEMENTED, "no generated example could be run")
+    failure: Result | None = None  # of the last example that failed: once Hypothesis is done, the smallest
 
     @settings(
         max_examples=EXAMPLES,
@@ -49,20 +50,21 @@ def run_deep(backend: Backend, check: str) -> Result:
     )
     @given(st.data())
     def search(data: st.DataObject) -> None:
-        nonlocal worst
+        nonlocal worst, failure
         call = _draw(function, dtype, data.draw)
         result = run(backend, one(function, "deep", lambda i: call(i)), dtype)
         if result.status == FAILED:
-            worst = _with_example(result, call(_inputs(dtype)))
+            failure = _with_example(result, call(_inputs(dtype)))
             raise AssertionError
         if result.status == PASSED and (worst.status != PASSED or (result.worst or 0) > (worst.worst or 0)):
             worst = result
 
     try:
         search()
-    except AssertionError:
-        return worst  # of the last example that Hypothesis tried, which is the smallest that fails
-    return worst
+    except Exception:  # the assertion, or Hypothesis' word for an example that fails only the first time
+        if failure is None:
+            raise
+    return failure or worst
 
 
 def _inputs(dtype: str) -> Inputs:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import platform
+import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,8 @@ from posref_conformance.budgets import PROFILES
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, NOT_IMPLEMENTED, PASSED, UNEXPECTED_PASS, Result
 
 SCHEMA = 1
-SHOWN = 5  # failures of one function that are shown in full
+SHOWN = 5  # failures of one function that are shown in full, and warnings
+LEAST = 70  # columns that the table takes; a narrower terminal breaks its lines, so that no number is cut
 
 
 @dataclass(frozen=True)
@@ -64,16 +66,14 @@ class Report:
             return "no: nothing ran; the backend has none of the functions that were asked for"
         if bad:
             return f"no: {bad} of {ran} checks failed"
-        return f"yes: {ran} checks passed" + (f", {self._expected()} failed as expected" if self._expected() else "")
+        passed, expected = (sum(r.status == s for r in self.results) for s in (PASSED, EXPECTED_FAILURE))
+        return f"yes: {passed} checks passed" + (f", {expected} failed as expected" if expected else "")
 
     def exit_status(self) -> int:
         """0 yes, 1 no, 2 not answered."""
         if self.interrupted:
             return 2
         return 0 if self.verdict().startswith("yes") else 1
-
-    def _expected(self) -> int:
-        return sum(r.status == EXPECTED_FAILURE for r in self.results)
 
     def as_json(self) -> dict[str, Any]:
         """The whole report; only ``run`` differs between two runs of the same code."""
@@ -94,17 +94,20 @@ class Report:
 
     def print(self, console: Console) -> None:
         """For people."""
-        table = Table(box=None, pad_edge=False, header_style="bold")
+        table = Table(box=None, pad_edge=False, header_style="bold", width=LEAST if console.width < LEAST else None)
         table.add_column("function", no_wrap=True)
         for name in ("passed", "not impl.", "worst", "precision"):
             table.add_column(name, justify="right" if name != "precision" else "left", no_wrap=True)
         for line in self.lines():
             table.add_row(*_cells(line))
-        console.print(table)
+        console.print(table, crop=False)
         for name in dict.fromkeys(r.id.partition("/")[0] for r in self.failures()):
             self._print_failures(console, [r for r in self.failures() if r.id.partition("/")[0] == name])
-        for check, warning in self._warnings():
+        warnings = self._warnings()
+        for warning, check in warnings[:SHOWN]:
             _say(console, f"[yellow]warning[/] in {escape(check)}: {escape(warning)}")
+        if len(warnings) > SHOWN:
+            _say(console, f"{len(warnings) - SHOWN} more warnings: --json has them all")
         style = {0: "green", 1: "red", 2: "yellow"}[self.exit_status()]
         _say(console, f"[{style} bold]{'interrupted, so far ' if self.interrupted else ''}{escape(self.verdict())}[/]")
 
@@ -116,21 +119,22 @@ class Report:
                     console,
                     f"  at {escape(r.where)}: got {r.got}, expected {r.expected}, bound {r.bound} ({_times(r.worst)})",
                 )
-            _say(console, f"  [dim]posref check {escape(self.backend)} --only {escape(r.id)}{_deep(r)}[/]")
+            _say(console, f"  [dim]{self._again(r.id)}{_deep(r)}[/]")
         if len(failures) > SHOWN:
             function = failures[0].id.partition("/")[0]
-            _say(
-                console,
-                f"\n{len(failures) - SHOWN} more of {function}: posref check {escape(self.backend)} --only {function} --json",
-            )
+            _say(console, f"\n{len(failures) - SHOWN} more of {function}: {self._again(function)} --json")
 
-    def _warnings(self) -> Iterable[tuple[str, str]]:
+    def _again(self, only: str) -> str:
+        """The command that runs a part of this again, for a shell."""
+        return escape(f"posref check {shlex.quote(self.backend)} --only {only}")
+
+    def _warnings(self) -> Sequence[tuple[str, str]]:
         """Each warning once, with the first check that raised it."""
         first: dict[str, str] = {}
         for r in self.results:
             for warning in r.warnings:
                 first.setdefault(warning, r.id)
-        return ((check, warning) for warning, check in first.items())
+        return list(first.items())
 
 
 def _line(name: str, results: Sequence[Result]) -> Line:

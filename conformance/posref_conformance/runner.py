@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,9 +21,17 @@ from typing import IO, Any
 from posref_conformance.backend import BackendError
 from posref_conformance.cases import matches
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, PASSED, UNEXPECTED_PASS, Result
+from posref_conformance.wording import one_line
 
 LOADING = 120.0  # seconds for the import of the backend and its array library
 DEEP = 6.0  # a generated check runs many examples: that many times the time of a fixed one
+# The suite is imported before the working directory can be searched: a numpy.py there is not NumPy.
+WORKER = """
+import sys
+sys.path = [p for p in sys.path if p]
+from posref_conformance.worker import main
+main(*sys.argv[1:])
+"""
 
 
 class Runner:
@@ -36,10 +45,14 @@ class Runner:
         self.backend, self.timeout, self.deep = backend, timeout, deep
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by close()
+        self._stderr: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115, closed by close()
         self._given_up: dict[str, str] = {}
         self._deaths: Counter[str] = Counter()
-        self.about = self._start()
+        try:
+            self.about = self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Runner:
         return self
@@ -65,7 +78,9 @@ class Runner:
         found = [c for c in self.about["checks"] if matches(c, only)]
         if only and not found:
             known = dict.fromkeys(c.partition("/")[0] for c in self.about["known"])
-            raise BackendError(f"--only {' '.join(only)} means no check; functions are {', '.join(known)}")
+            raise BackendError(
+                f"--only {' '.join(only)} means no check that this backend can run; functions are {', '.join(known)}"
+            )
         return found
 
     def run(self, checks: Sequence[str]) -> Iterator[Result]:
@@ -95,21 +110,23 @@ class Runner:
         try:
             answer = self._ask(check, self.timeout * (DEEP if "/deep/" in check else 1.0))
         except TimeoutError as problem:
-            self._given_up[function] = f"{check} took more than {self.timeout:g} s"
+            self._given_up[function] = f"{check} {problem}"
             return Result(check, FAILED, str(problem))
-        if answer is None:
+        result = None if answer is None else _result(check, answer)
+        if result is None:
             self._deaths[function] += 1
-            how = self._how_it_died()
             if self._deaths[function] == 2:
                 self._given_up[function] = f"the process died in two of this function's checks, last in {check}"
+            how = self._how_it_died() if answer is None else f"wrote something else than a result: {one_line(answer)}"
+            self._stop()
             return Result(check, FAILED, how)
-        return Result(**{**json.loads(answer), "warnings": tuple(json.loads(answer)["warnings"])})
+        return result
 
     def _start(self) -> dict[str, Any]:
         self._answers = queue.Queue()
         mode = "deep" if self.deep else "fixed"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "posref_conformance.worker", self.backend, mode],
+            [sys.executable, "-c", WORKER, self.backend, mode],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -119,20 +136,31 @@ class Runner:
         )
         threading.Thread(target=_pump, args=(self._process.stdout, self._answers), daemon=True).start()
         try:
+            return self._greeting()
+        except BaseException:
+            self._stop()
+            raise
+
+    def _greeting(self) -> dict[str, Any]:
+        """What the process says of the backend, once that is imported."""
+        try:
             first = self._wait(LOADING)
         except TimeoutError:
             raise BackendError(f"{self.backend} was not imported within {LOADING:g} s") from None
         if first is None:
             raise BackendError(f"{self.backend} cannot be imported: {self._how_it_died()}")
-        about: dict[str, Any] = json.loads(first)
+        try:
+            about: dict[str, Any] = json.loads(first)
+        except ValueError:
+            raise BackendError(f"{self.backend} cannot be imported: it wrote {one_line(first)}") from None
         if "error" in about:
-            self._stop()
             raise BackendError(about["error"])
         return about
 
     def _ask(self, check: str, timeout: float) -> str | None:
         assert self._process is not None
         assert self._process.stdin is not None
+        self._stderr.truncate(0)  # what it said last belongs to this check
         try:
             self._process.stdin.write(json.dumps(check) + "\n")
             self._process.stdin.flush()
@@ -145,25 +173,32 @@ class Runner:
             raise TimeoutError(f"took more than {timeout:g} s") from None
 
     def _wait(self, timeout: float) -> str | None:
-        try:
-            return self._answers.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError from None
+        """The next line that the process writes, or None if none will come."""
+        assert self._process is not None
+        end = time.monotonic() + timeout
+        while True:
+            alive = self._process.poll() is None  # to be asked too: a child of a dead process may keep the pipe open
+            with contextlib.suppress(queue.Empty):
+                return self._answers.get(timeout=max(0.0, min(0.2, end - time.monotonic())))
+            if not alive:
+                return None
+            if time.monotonic() >= end:
+                raise TimeoutError
 
     def _how_it_died(self) -> str:
         assert self._process is not None
-        code = self._process.wait()
-        self._stop()
-        if code < 0:
-            how = f"the process died of {signal.Signals(-code).name}"
+        try:
+            code = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            how = "the process closed its side of the conversation"
         else:
-            how = f"the process exited with status {code}"
+            how = f"the process died of {_signal(-code)}" if code < 0 else f"the process exited with status {code}"
         return f"{how}; it last said: {said}" if (said := self._last_words()) else how
 
     def _last_words(self) -> str:
         self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 2000))
         lines = self._stderr.read().decode(errors="replace").split("\n")
-        return next((" ".join(line.split())[:200] for line in reversed(lines) if line.strip()), "")
+        return next((one_line(line) for line in reversed(lines) if line.strip()), "")
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -174,16 +209,33 @@ class Runner:
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                if stream:
-                    stream.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)  # unless the kernel itself holds it, in a driver that does not answer
+        with contextlib.suppress(OSError):
+            if process.stdin:
+                process.stdin.close()
 
 
 def _pump(stream: IO[str], answers: queue.Queue[str | None]) -> None:
-    """Lines into the queue; None once the process has closed its end."""
-    with contextlib.suppress(ValueError, OSError):
+    """Lines into the queue; None once the process has closed its end. The only one to touch the stream, so it closes it."""
+    with contextlib.suppress(ValueError, OSError), stream:
         for line in stream:
             answers.put(line)
     answers.put(None)
+
+
+def _result(check: str, answer: str) -> Result | None:
+    """The result that a line holds; None for whatever else may have been written."""
+    try:
+        fields = json.loads(answer)
+        result = Result(**{**fields, "warnings": tuple(fields["warnings"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+    return result if result.id == check else None
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from posref_conformance.backend import BackendError
@@ -14,13 +12,14 @@ _RUNNER = pytest.StashKey[Runner]()
 
 
 def _runner(config: pytest.Config) -> Runner | None:
-    """One worker process for the session, started when the checks are collected."""
+    """One worker process for the session, started when the checks are collected, ended with pytest."""
     backend = config.getoption("--posref-backend")
     if backend and _RUNNER not in config.stash:
         try:
             config.stash[_RUNNER] = Runner(backend)
         except BackendError as problem:
-            raise pytest.UsageError(str(problem)) from None
+            raise pytest.Collector.CollectError(str(problem)) from None
+        config.add_cleanup(config.stash[_RUNNER].close)
     return config.stash.get(_RUNNER, None)
 
 
@@ -32,13 +31,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
-    """The worker process, ended with the session."""
+def runner(request: pytest.FixtureRequest) -> Runner:
+    """The worker process."""
     running = _runner(request.config)
     if running is None:
         pytest.skip("no backend was named: give --posref-backend=NAME_OR_FILE")
-    yield running
-    running.close()
+    return running
 
 
 def test_backend(runner: Runner, check: str) -> None:

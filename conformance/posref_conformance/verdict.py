@@ -14,6 +14,7 @@ from posref_conformance.arrays import NotItsArray
 from posref_conformance.backend import Backend, missing_keyword
 from posref_conformance.budgets import PROFILES, bounds
 from posref_conformance.case import Array, Call, Case
+from posref_conformance.wording import one_line, problem_line
 
 PASSED, FAILED, NOT_IMPLEMENTED = "passed", "failed", "not implemented"
 EXPECTED_FAILURE, UNEXPECTED_PASS = "expected failure", "unexpected pass"
@@ -53,6 +54,10 @@ class _Wrong(Exception):
     """A failure that is found before values are compared."""
 
 
+class _Refused(Exception):
+    """The backend's own NotImplementedError, not one that is raised while the suite looks at what came back."""
+
+
 @dataclass(frozen=True)
 class _Comparison:
     """One output of one call in one profile."""
@@ -68,18 +73,17 @@ class _Comparison:
 def run(backend: Backend, case: Case, dtype: str) -> Result:
     """Judge one check, in this process."""
     check = case.check_id(dtype)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, np.errstate():  # a backend may set it, for itself alone
         warnings.simplefilter("always")
         try:
             result = _run(backend, case, dtype)
-        except NotImplementedError as problem:
-            result = Result(check, NOT_IMPLEMENTED, " ".join(str(problem).split()) or "raised NotImplementedError")
+        except _Refused as refused:
+            result = Result(check, NOT_IMPLEMENTED, one_line(refused.__cause__) or "raised NotImplementedError")
         except _Wrong as wrong:
             result = Result(check, FAILED, str(wrong))
         except Exception as problem:
-            text = " ".join(str(problem).split())[:300]
-            result = Result(check, FAILED, f"raised {type(problem).__name__}: {text}".rstrip(": "))
-    seen = tuple(dict.fromkeys(f"{w.category.__name__}: {' '.join(str(w.message).split())[:200]}" for w in caught))
+            result = Result(check, FAILED, f"raised {problem_line(problem)}")
+    seen = tuple(dict.fromkeys(f"{w.category.__name__}: {one_line(w.message)}" for w in caught))
     return replace(result, warnings=seen)
 
 
@@ -89,12 +93,17 @@ def _run(backend: Backend, case: Case, dtype: str) -> Result:
     if function is None:
         return Result(check, NOT_IMPLEMENTED, f"no function {case.function}")
     found: list[_Comparison] = []
+    kept: list[tuple[Any, NDArray[Any]]] = []  # what came back, and a copy of it
     # built twice from one seed: the backend may spoil its own arrays, and the reference sees the others
     for call, pristine in zip(case.calls(dtype), case.calls(dtype), strict=True):
         if lacking := missing_keyword(function, call.kwargs):
             return Result(check, NOT_IMPLEMENTED, f"no keyword {lacking}")
-        for comparisons in _judge(backend, case.function, function, call, pristine):
-            found.append(_tightest(comparisons, PROFILES.index(backend.precision)))
+        outputs, by_output = _judge(backend, case.function, function, call, pristine)
+        found += [_tightest(comparisons, PROFILES.index(backend.precision)) for comparisons in by_output]
+        kept += [(output, _read(backend, output).copy()) for output in outputs]
+    for output, copy in kept:
+        if not np.array_equal(_bits(_read(backend, output)), _bits(copy)):
+            raise _Wrong("the result of one call was changed by a later call")
     worst = max(found, key=lambda c: (not c.worst <= 1, PROFILES.index(c.profile or PROFILES[0]), c.worst))
     result = Result(check, PASSED, worst=worst.worst, profile=worst.profile or None)
     if worst.worst <= 1:
@@ -116,7 +125,9 @@ def _tightest(comparisons: list[_Comparison], loosest: int) -> _Comparison:
     return next((c for c in accepted if c.worst <= 1), accepted[-1])
 
 
-def _judge(backend: Backend, name: str, function: Any, call: Call, pristine: Call) -> list[list[_Comparison]]:
+def _judge(
+    backend: Backend, name: str, function: Any, call: Call, pristine: Call
+) -> tuple[list[Any], list[list[_Comparison]]]:
     """Call, then compare every output in every profile."""
     arrays = backend.arrays
     made: dict[int, Any] = {}
@@ -126,28 +137,35 @@ def _judge(backend: Backend, name: str, function: Any, call: Call, pristine: Cal
             return value
         return made.setdefault(id(value), arrays.make(value))  # the same array twice stays the same array (out=x)
 
-    args, kwargs = [give(a) for a in call.args], {k: give(v) for k, v in call.kwargs.items()}
-    if call.cotangent is None:
-        returned = function(*args, **kwargs)
-        expected = _outputs(getattr(posref, name)(*pristine.args, **_without_out(pristine.kwargs)))
-    else:
-        assert pristine.adjoint is not None
-        assert pristine.cotangent is not None
-        returned = arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], arrays.make(call.cotangent))
-        expected = [pristine.adjoint(pristine.cotangent)]
-    outputs = _outputs(returned)
+    try:  # to make the arrays may be refused too, by a backend's own converter
+        args, kwargs = [give(a) for a in call.args], {k: give(v) for k, v in call.kwargs.items()}
+        if call.cotangent is None:
+            returned = function(*args, **kwargs)
+        else:
+            returned = arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], arrays.make(call.cotangent))
+    except NotImplementedError as problem:
+        raise _Refused from problem
+    outputs, expected = _outputs(returned), _expected(name, pristine)
     _check_structure(backend, name, call, kwargs, outputs, expected)
     _check_damage(backend, call, pristine, made)
     read = [_read(backend, o) for o in outputs]
-    dtypes = [arrays.dtype(o) if not isinstance(o, float) else "float64" for o in outputs]
+    dtypes = ["float64" if _is_number(o) else arrays.dtype(o) for o in outputs]
     if name in INTEGERS:
         dtypes = ["float64"] * len(dtypes)  # equality needs no type
     by_profile = bounds(name, _differentiated(pristine), expected, dtypes)
     names = ["cos, ", "sin, "] if len(outputs) == 2 else [""] * len(outputs)
-    return [
+    return outputs, [
         [_compare(profile, read[i], expected[i], bound[i], names[i]) for profile, bound in by_profile.items()]
         for i in range(len(outputs))
     ]
+
+
+def _expected(name: str, call: Call) -> list[Any]:
+    """What the reference gives."""
+    if call.cotangent is None:
+        return _outputs(getattr(posref, name)(*call.args, **_without_out(call.kwargs)))
+    assert call.adjoint is not None
+    return [call.adjoint(call.cotangent)]
 
 
 def _differentiated(call: Call) -> Call:
@@ -169,8 +187,12 @@ def _outputs(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
+def _is_number(output: Any) -> bool:
+    return isinstance(output, (int, float)) and not isinstance(output, bool)
+
+
 def _read(backend: Backend, output: Any) -> NDArray[Any]:
-    return np.asarray(output) if isinstance(output, float) else backend.arrays.read(output)
+    return np.asarray(output) if _is_number(output) else backend.arrays.read(output)
 
 
 def _check_structure(
@@ -182,12 +204,14 @@ def _check_structure(
     given = call.arrays()
     for output, wanted in zip(outputs, expected, strict=True):
         shape = np.shape(wanted)
-        if isinstance(output, float) and not shape:
+        if _is_number(output) and not shape:
             continue  # a factor may be a plain number
         try:
             got = backend.arrays.read(output)
         except NotItsArray as problem:
             raise _Wrong(f"returned {problem}") from None
+        except Exception as problem:
+            raise _Wrong(f"returned what cannot be read: {problem_line(problem)}") from None
         if got.shape != shape:
             raise _Wrong(f"returned shape {got.shape}, expected {shape}")
         _check_type(name, backend.arrays.dtype(output), [a.dtype.name for a in given])
@@ -222,7 +246,7 @@ def _check_damage(backend: Backend, call: Call, pristine: Call, made: dict[int, 
     for name, given, original in zip(names, (*call.args, *call.kwargs.values()), before, strict=True):
         if isinstance(given, np.ndarray) and given is not out:
             after = backend.arrays.read(made[id(given)])
-            if not np.array_equal(_bits(after), _bits(original)):
+            if not np.array_equal(_bits(after), _bits(original.astype(after.dtype))):  # JAX narrows int64
                 raise _Wrong(f"{name} was modified")
 
 

@@ -13,45 +13,59 @@ from typing import Any, TextIO
 
 from posref_conformance.backend import BackendError, load
 from posref_conformance.cases import CASES, checks
-from posref_conformance.deep import deep_checks, run_deep
+from posref_conformance.deep import deep_checks, deep_ids, run_deep
+from posref_conformance.guard import Guard
 from posref_conformance.verdict import FAILED, Result, run
+from posref_conformance.wording import problem_line
 
 
-def main(name: str, deep: bool) -> None:
+def main(name: str, mode: str) -> None:
     """Load the backend, say what can be checked, then run what is asked for until the input ends."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    requests, answers = _streams()
+    guard = Guard()
     try:
         backend = load(name)
+        if replaced := guard.repair():
+            raise BackendError(f"{name} {_replaces(replaced)}")
         by_id = {case.check_id(dtype): (case, dtype) for case, dtype in checks(backend)}
-        deep_ids = deep_checks(backend) if deep else []
+        generated = deep_checks(backend) if mode == "deep" else []
     except BackendError as problem:
         _say(answers, {"error": str(problem)})
         return
-    known = [case.check_id(dtype) for case in CASES for dtype in case.dtypes]
-    _say(
-        answers,
-        {
-            "checks": [*by_id, *deep_ids],
-            "known": [*known, *deep_ids],
-            "expected_failures": backend.expected_failures,
-            "dtypes": list(backend.dtypes),
-            "arrays": backend.arrays.name,
-        },
-    )
-    for line in sys.stdin:
+    about = {
+        "checks": [*by_id, *generated],
+        "known": [*(case.check_id(dtype) for case in CASES for dtype in case.dtypes), *deep_ids()],
+        "expected_failures": backend.expected_failures,
+    }
+    _say(answers, about)
+    for line in requests:
         check = json.loads(line)
-        result = run(backend, *by_id[check]) if check in by_id else run_deep(backend, check)
         try:
-            _say(answers, result.as_json())
-        except BaseException as problem:  # what a backend may have done to json, or to strings that it returned
-            _say(answers, Result(check, FAILED, f"no result could be written: {type(problem).__name__}").as_json())
+            result = run(backend, *by_id[check]) if check in by_id else run_deep(backend, check)
+        except BaseException as problem:  # sys.exit and KeyboardInterrupt too
+            result = Result(check, FAILED, f"raised {problem_line(problem)}")
+        if replaced := guard.repair():
+            result = Result(check, FAILED, _replaces(replaced))
+        _say(answers, result.as_json())
+
+
+def _streams() -> tuple[TextIO, TextIO]:
+    """Requests and answers, out of the backend's reach: it reads nothing, and what it writes goes to standard error."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    return requests, answers
+
+
+def _replaces(names: list[str]) -> str:
+    return f"replaces {', '.join(names[:3])}, which the suite itself uses"
 
 
 def _say(answers: TextIO, message: dict[str, Any]) -> None:
     answers.write(json.dumps(message) + "\n")
     answers.flush()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] == "deep")

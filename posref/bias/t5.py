@@ -53,12 +53,18 @@ def t5_bucket(
     array([15,  8,  0, 17, 24, 31])
     """
     relative = checked_positions(relative_position, "relative_position", whole=True)
-    num_buckets, max_distance = integer(num_buckets, "num_buckets"), integer(max_distance, "max_distance")
-    both = boolean(bidirectional, "bidirectional")
+    return _bucket(relative, bidirectional, integer(num_buckets, "num_buckets"), max_distance, "num_buckets")
+
+
+def _bucket(
+    relative: NDArray[np.int64], bidirectional: bool, num_buckets: int, max_distance: int, counted: str
+) -> NDArray[np.int64]:
+    """Buckets of differences of positions, which reach 2**54; ``counted`` names in errors what has the buckets."""
+    max_distance, both = integer(max_distance, "max_distance"), boolean(bidirectional, "bidirectional")
     buckets = num_buckets // 2 if both else num_buckets
     exact = buckets // 2
     if not exact:
-        raise ValueError(f"num_buckets must be >= {4 if both else 2} with bidirectional={both}, got {num_buckets}")
+        raise ValueError(f"{counted} must be >= {4 if both else 2} with bidirectional={both}, got {num_buckets}")
     if max_distance <= exact:
         raise ValueError(
             f"max_distance must be > {exact}, the exact range of {num_buckets} buckets, got {max_distance}"
@@ -114,7 +120,7 @@ def t5_bias(
         checked_positions(p, n, whole=True) for p, n in ((q_positions, "q_positions"), (k_positions, "k_positions"))
     )
     q, k = outer_positions(q, k)
-    bucket = t5_bucket(k - q, bidirectional=bidirectional, num_buckets=len(rows), max_distance=max_distance)
+    bucket = _bucket(k - q, bidirectional, len(rows), max_distance, "table's num_buckets")
     return np.moveaxis(rows[bucket[..., 0, :, :]], -1, -3)  # (..., q, k, heads) -> (..., heads, q, k)
 
 

@@ -81,10 +81,21 @@ def rope_attention_factor(scaling: Scaling | None) -> float:
     - LongRoPE: ``attention_factor`` where given; else :math:`\sqrt{1 + \ln s / \ln L}` for s > 1, and 1 otherwise
     - all others: 1
 
+    Parameters
+    ----------
+    scaling
+        One of the scaling records, or None.
+
+    Returns
+    -------
+    The factor, a float without unit; 1 where there is nothing to multiply by.
+
     Raises
     ------
     ValueError
         LongRoPE with neither ``factor`` nor ``attention_factor``: it has none of its own.
+    TypeError
+        Something that is no scaling.
 
     Notes
     -----
@@ -123,17 +134,19 @@ def real_inv_freq(dim: int, base: float, scaling: Scaling | None, seq_len: int |
         case LongRopeScaling():
             return _longrope(scaling, dim, base, seq_len)
         case _:
-            raise TypeError(f"scaling must be None or one of posref's scaling records, got {shown(scaling)}")
+            raise _unknown(scaling)
 
 
 def real_attention_factor(scaling: Scaling | None) -> Decimal:
     """The attention factor as a real number, at the precision of the decimal context."""
+    if scaling is not None and not isinstance(scaling, Scaling):
+        raise _unknown(scaling)
     if not isinstance(scaling, YarnScaling | LongRopeScaling):
         return Decimal(1)
     if scaling.attention_factor is not None:
         return real(scaling.attention_factor)
     if scaling.factor is None:
-        raise ValueError("LongRopeScaling needs factor or attention_factor: it has no attention factor of its own")
+        raise ValueError("scaling must have factor or attention_factor where it is a LongRopeScaling, got neither")
     growth = max(real(scaling.factor).ln(), Decimal(0))  # below factor 1 nothing is stretched
     if isinstance(scaling, LongRopeScaling):
         return (1 + growth / real(scaling.original_max_position_embeddings).ln()).sqrt()
@@ -142,6 +155,10 @@ def real_attention_factor(scaling: Scaling | None) -> Decimal:
         return real(mscale) * growth / 10 + 1
 
     return g(scaling.mscale) / g(scaling.mscale_all_dim) if scaling.mscale and scaling.mscale_all_dim else g(1)
+
+
+def _unknown(scaling: object) -> TypeError:
+    return TypeError(f"scaling must be None or one of posref's scaling records, got {shown(scaling)}")
 
 
 def _ntk_base(dim: int, base: float, growth: Decimal) -> Decimal:
@@ -168,7 +185,7 @@ def _stretch(scaling: YarnScaling | Llama3Scaling, dim: int, base: float, plain:
     low, high = max(low, Decimal(0)), min(high, Decimal(dim - 1))  # dim - 1, not dim // 2 - 1: as every release has it
     if low > high:
         raise ValueError(
-            f"YaRN's range of pairs is reversed: from {float(low):g} to {float(high):g} once clamped to 0 .. {dim - 1}; "
+            f"scaling must leave YaRN a range of pairs, got {float(low):g} to {float(high):g} once clamped to 0 .. {dim - 1}; "
             "check original_max_position_embeddings, beta_fast, beta_slow and base"
         )
     width = high - low or Decimal("0.001")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import boolean, choice, even, floating, integer, rotated_pairs
+from posref._arguments import boolean, choice, even, floating, integer, is_floating, rotated_pairs, shown
 from posref.rotary.scaling import Scaling
 from posref.rotary.tables import rope_table
 
@@ -82,10 +82,10 @@ def rope_apply(
     y[..., to_second] = a * sin + b * cos
     if out is None:
         return np.asarray(y)
-    if not isinstance(out, np.ndarray) or out.shape != x.shape or out.dtype.kind not in "fV":
-        raise ValueError(
-            f"out must be a floating array of x's shape {x.shape}, got {getattr(out, 'shape', type(out).__name__)}"
-        )
+    if not isinstance(out, np.ndarray) or out.shape != x.shape or not is_floating(out.dtype):
+        raise ValueError(f"out must be a floating array of x's shape {x.shape}, got {shown(out)}")
+    if not out.flags.writeable:
+        raise ValueError("out must be writeable, got a read-only array")
     out[...] = y
     return out
 

@@ -136,9 +136,10 @@ class Llama3Scaling:
 
 @dataclass(frozen=True)
 class LongRopeScaling:
-    """LongRoPE: each pair has its own divisor, one list up to the original length and one beyond it.
+    """LongRoPE: each pair has its own divisor.
 
-    ``factor`` (or max_position_embeddings / original in configs) only enters the attention factor.
+    The divisors are ``short_factor`` up to ``original_max_position_embeddings`` and ``long_factor`` beyond it. ``factor`` (or
+    max_position_embeddings / original in configs) only enters the attention factor, which ``attention_factor`` replaces.
 
     Source: Ding et al., "LongRoPE" (2402.13753); microsoft/LongRoPE; transformers ``longrope`` (older name: ``su``).
     """
@@ -152,8 +153,11 @@ class LongRopeScaling:
     def __post_init__(self) -> None:
         for name in ("short_factor", "long_factor"):
             values = getattr(self, name)
-            if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or not len(values):
+            arrays = isinstance(values, np.ndarray) and values.ndim > 0
+            if isinstance(values, (str, bytes)) or not (arrays or isinstance(values, Sequence)):
                 raise TypeError(f"{name} must be a list of numbers > 0, one per pair, got {shown(values)}")
+            if not len(values):
+                raise ValueError(f"{name} must have one number per pair, got none")
             # a tuple, so that the record can be compared, hashed and not changed behind its back
             object.__setattr__(self, name, tuple(number(v, f"{name}[{i}]", above=0) for i, v in enumerate(values)))
         integer(self.original_max_position_embeddings, "original_max_position_embeddings", least=2)

@@ -33,7 +33,7 @@ def rope_inv_freq(dim: int, base: float, scaling: Record | None = None, seq_len:
     plain = geometric(base, dim // 2, mpf(dim) / 2)
     if scaling is None:
         return plain
-    kind, length = scaling["kind"], scaling.get("original_max_position_embeddings")
+    kind, length = scaling["kind"], scaling.get("original_max_position_embeddings", 0)
     if kind == "LongRopeScaling":
         divisors = scaling["long_factor" if seq_len is not None and seq_len > length else "short_factor"]
         return [w / mpf(e) for w, e in zip(plain, divisors, strict=True)]
@@ -109,7 +109,12 @@ def rope_attention_factor(scaling: Record | None) -> Any:
 
 
 def tables(positions: Nested, frequencies: list[Any], a: Any) -> list[Nested]:
-    return [each(lambda p: [a * f(mpf(p) * w) for w in frequencies], positions) for f in (mp.cos, mp.sin)]
+    sizes: list[float] = []
+    each(lambda p: sizes.append(abs(p)), positions)
+    with mp.workdps(60 + len(str(int(max(sizes))))):  # whole turns take digits away
+        cos = each(lambda p: [a * mp.cos(mpf(p) * w) for w in frequencies], positions)
+        sin = each(lambda p: [a * mp.sin(mpf(p) * w) for w in frequencies], positions)
+    return [cos, sin]
 
 
 def rope_cos_sin_exact(positions: Nested, dim: int, base: float) -> list[Nested]:
@@ -121,7 +126,12 @@ def rope_cos_sin(positions: Nested, inv_freq: list[float], attention_factor: flo
 
 
 def rope_table(
-    positions: Nested, dim: int, base: float, scaling: Record | None, seq_len: int | None, attention_factor: float | None
+    positions: Nested,
+    dim: int,
+    base: float,
+    scaling: Record | None,
+    seq_len: int | None,
+    attention_factor: float | None,
 ) -> list[Nested]:
     a = rope_attention_factor(scaling) if attention_factor is None else mpf(attention_factor)
     return tables(positions, rope_inv_freq(dim, base, scaling, seq_len), a)
@@ -203,12 +213,11 @@ def learned(table: Nested, positions: Nested) -> Nested:
 
 
 def alibi_slopes(num_heads: int) -> list[Any]:
-    """The paper's recursion: heads that are no power of two borrow every other slope of the next one."""
+    """The released code's recursion: other numbers than powers of two borrow every other slope of the next one."""
     closest = 1
     while 2 * closest <= num_heads:
         closest *= 2
-    ratio = mpf(2) ** (-mpf(8) / closest)
-    slopes = [ratio ** (h + 1) for h in range(closest)]
+    slopes = [mpf(2) ** (-mpf(8) * h / closest) for h in range(1, closest + 1)]
     return slopes if closest == num_heads else slopes + alibi_slopes(2 * closest)[0::2][: num_heads - closest]
 
 

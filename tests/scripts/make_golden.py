@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import golden_formulas
-from golden_cases import CASES, Args, Case
+from golden_cases import CASES
 from golden_formulas import each
+from golden_rotary_cases import Args, Case
 
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"
 

@@ -43,17 +43,18 @@ class Tabulated(nn.Module):
         if isinstance(positions, Tensor):
             return self.table(positions, dtype)
         start, stop = token_range(x, positions)
-        if not self._has(stop, dtype, x):
-            if traced() or type(x) not in (Tensor, nn.Parameter):  # such as the fake tensors of an export
+        plain = type(x) in (Tensor, nn.Parameter)  # and not such as the fake tensors of an export
+        if not (plain and self._has(stop, dtype, x.device)):
+            if traced() or not plain:
                 return self.table(torch.arange(start, stop, device=x.device), dtype)
-            self.reserve(stop, dtype=dtype, device=x.device)
+            self.reserve(max(stop, 1), dtype=dtype, device=x.device)
         return tuple(t[start:stop] for t in self._kept)
 
-    def _has(self, stop: int, dtype: torch.dtype, x: Tensor) -> bool:
+    def _has(self, stop: int, dtype: torch.dtype, device: torch.device) -> bool:
         if not self._kept or exporting():  # kept rows would bound the length of an exported graph
             return False
         first = self._kept[0]
-        return first.dtype == dtype and first.device == x.device and stop <= first.shape[0]
+        return first.dtype == dtype and first.device == device and stop <= first.shape[0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": ()}  # copies and files do without

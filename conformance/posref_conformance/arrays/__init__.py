@@ -20,14 +20,18 @@ def arrays_of(library: Any, device: Any = None) -> Arrays:
     ValueError
         A name that is not known. ImportError: the library is not installed.
     """
-    if isinstance(library, str):
-        if library not in NAMED:
-            raise ValueError(f"arrays must be one of {', '.join(NAMED)} or an Array API namespace, got {library!r}")
-        module = importlib.import_module(f"posref_conformance.arrays.{NAMED[library]}")
+    name = library if isinstance(library, str) else _name(library)
+    if name in NAMED:
+        module = importlib.import_module(f"posref_conformance.arrays.{NAMED[name]}")
         return module.Library(device)  # type: ignore[no-any-return]
-    for name in NAMED:  # array_api_compat.torch and torch itself: the library's own file knows bfloat16 and gradients
-        if library.__name__.rpartition(".")[2] == name:
-            return arrays_of(name, device)
+    if not hasattr(library, "__array_namespace_info__"):
+        raise ValueError(f"arrays must be one of {', '.join(NAMED)} or an Array API namespace, got {library!r}")
     from posref_conformance.arrays._namespace import Library
 
     return Library(library, device)
+
+
+def _name(namespace: Any) -> str:
+    """The library behind a namespace: its own file here knows bfloat16 and gradients."""
+    first, _, rest = getattr(namespace, "__name__", "").partition(".")
+    return rest if first == "array_api_compat" else first  # array_api_compat.torch, but jax.numpy

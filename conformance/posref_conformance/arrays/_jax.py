@@ -1,4 +1,4 @@
-"""JAX. Without ``jax_enable_x64`` it has no 64-bit types, and checks that need them are left out."""
+"""JAX. Without ``jax_enable_x64`` it has no float64, and checks that need it are left out; int64 becomes int32, as JAX has it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ class Library:
 
     def __init__(self, device: Any = None) -> None:
         self._device = jax.devices(device)[0] if isinstance(device, str) else device
-        wide = () if jax.config.jax_enable_x64 else ("float64", "int64")
-        self.dtypes = tuple(d for d in FLOATS + INTEGERS if d not in wide)
+        without = () if jax.config.jax_enable_x64 else ("float64",)
+        self.dtypes = tuple(d for d in FLOATS + INTEGERS if d not in without)
 
     def make(self, array: NDArray[Any]) -> Any:
+        if array.dtype == np.int64 and not jax.config.jax_enable_x64 and np.any(array != array.astype(np.int32)):
+            raise NotImplementedError("integers beyond 32 bits need jax_enable_x64")
         return jax.device_put(jnp.asarray(array), self._device)
 
     def read(self, array: Any) -> NDArray[Any]:

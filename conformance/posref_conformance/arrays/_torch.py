@@ -24,9 +24,7 @@ class Library:
         self.dtypes = tuple(d for d in FLOATS + INTEGERS if d not in without)
 
     def make(self, array: NDArray[Any]) -> Any:
-        plain = np.ascontiguousarray(array).reshape(array.shape)
-        if plain is array or not plain.flags.writeable:
-            plain = plain.copy()
+        plain = array.copy(order="C")  # torch writes through read-only memory without a word
         if plain.dtype == BFLOAT16:
             values = torch.from_numpy(plain.view(np.int16)).view(torch.bfloat16)
         else:
@@ -41,6 +39,8 @@ class Library:
     def read(self, array: Any) -> NDArray[Any]:
         if not isinstance(array, torch.Tensor):
             raise NotItsArray(f"a {type(array).__name__}, not a torch.Tensor")
+        if array.is_meta:
+            raise NotItsArray("a tensor on the meta device, which has no values")
         host = array.detach().cpu()
         if host.dtype == torch.bfloat16:
             return host.contiguous().view(torch.int16).numpy().view(BFLOAT16)

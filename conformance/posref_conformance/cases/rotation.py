@@ -59,7 +59,7 @@ def _apply_gradient(i: Inputs, **options: Any) -> Call:
     def adjoint(g: Any) -> Any:
         return posref.rope_apply(g, cos, sin, **back, offset=options.get("offset", 0))
 
-    return Call(call.args, options, cotangent=i.data(*x.shape), adjoint=adjoint)
+    return Call(call.args, call.kwargs, cotangent=i.data(*x.shape), adjoint=adjoint)
 
 
 def _rope(i: Inputs, positions: Any, *, shape: tuple[int, ...] = SHAPE, **options: Any) -> Call:
@@ -118,6 +118,13 @@ CASES: tuple[Case, ...] = (
         "float32-tables-interleaved",
         lambda i: _wide_tables(i, layout="interleaved"),
         dtypes=("float16", "bfloat16"),
+    ),
+    one(
+        APPLY,
+        "float32-tables-many",
+        lambda i: Call((i.data(2, 3, 97, 128), *i.circle(97, 64, dtype="float32"))),
+        dtypes=("float16", "bfloat16"),
+        note="values enough that each precision profile errs beyond the bound of the next tighter one",
     ),
     one(APPLY, "strided", lambda i: _laid_out(i, strided)),
     one(APPLY, "transposed", lambda i: _laid_out(i, transposed, layout="interleaved")),

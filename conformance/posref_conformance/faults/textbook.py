@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from posref_array import additive, bias, rotary
-
 from posref_conformance.faults._fault import Fault
 
 Functions = dict[str, Callable[..., Any]]

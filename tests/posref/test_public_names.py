@@ -1,0 +1,119 @@
+"""The public names: the contract's, all of them, and no module that hides a function."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import posref
+
+# Names, order, kinds and defaults of the contract. Other libraries implement these: a change here is a change for all of them.
+CONTRACT = [
+    "rope_inv_freq(dim, *, base=10000.0, scaling=None, seq_len=None)",
+    "rope_attention_factor(scaling)",
+    "rope_cos_sin(positions, inv_freq, *, attention_factor=1.0)",
+    "rope_table(positions, dim, *, base=10000.0, scaling=None, seq_len=None, attention_factor=None)",
+    "rope_apply(x, cos, sin, *, layout='half', output_layout=None, offset=0, inverse=False, out=None)",
+    "rope(x, positions, *, dim=None, base=10000.0, scaling=None, seq_len=None, "
+    "layout='half', output_layout=None, offset=0, inverse=False, out=None)",
+    "LinearScaling(factor)",
+    "NTKScaling(factor)",
+    "DynamicNTKScaling(factor, original_max_position_embeddings)",
+    "YarnScaling(factor, original_max_position_embeddings, beta_fast=32, beta_slow=1, truncate=True, "
+    "attention_factor=None, mscale=None, mscale_all_dim=None, ramp='index')",
+    "Llama3Scaling(factor, original_max_position_embeddings, low_freq_factor, high_freq_factor)",
+    "LongRopeScaling(short_factor, long_factor, original_max_position_embeddings, factor=None, attention_factor=None)",
+    "sinusoidal(positions, dim, *, base=10000.0, endpoint=False, layout='interleaved', order='sin_cos')",
+    "timestep_embedding(timesteps, dim, *, flip_sin_to_cos=False, downscale_freq_shift=1.0, scale=1.0, max_period=10000.0)",
+    "learned(table, positions)",
+    "alibi_slopes(num_heads)",
+    "alibi_bias(slopes, q_positions, k_positions, *, form='distance')",
+    "t5_bucket(relative_position, *, bidirectional=True, num_buckets=32, max_distance=128)",
+    "t5_bias(table, q_positions, k_positions, *, bidirectional=True, max_distance=128)",
+    "attention(q, k, v, *, bias=None, mask=None, scale=None)",
+]
+
+
+def written(name: str) -> str:
+    signature = inspect.signature(getattr(posref, name))
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return name + str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+@pytest.mark.parametrize("line", CONTRACT, ids=lambda line: line.split("(")[0])
+def test_the_contract(line: str) -> None:
+    assert written(line.split("(")[0]) == line
+
+
+def public_names(module: ModuleType) -> set[str]:
+    """What a module has that is neither private nor a module of its own."""
+    return {name for name, value in vars(module).items() if not (name.startswith("_") or inspect.ismodule(value))}
+
+
+def test_all_is_complete_and_sorted() -> None:
+    assert set(posref.__all__) == public_names(posref) | {"__version__"}
+    assert posref.__all__ == sorted(posref.__all__)
+    assert {line.split("(")[0] for line in CONTRACT} <= set(posref.__all__)
+
+
+def test_a_name_that_is_left_out_is_noticed() -> None:
+    module = ModuleType("package")
+    vars(module).update(_private=1, inspect=inspect, rope=lambda: None)
+    assert public_names(module) == {"rope"}
+
+
+def hidden(package: ModuleType) -> set[str]:
+    """Modules that bear the name of something that their package exports."""
+    found = set()
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        parent, _, name = module.name.rpartition(".")
+        parent_module = importlib.import_module(parent)
+        exported = getattr(parent_module, name, None)
+        if name in getattr(parent_module, "__all__", []) or not (exported is None or inspect.ismodule(exported)):
+            found.add(module.name)
+    return found
+
+
+def test_no_module_bears_the_name_of_a_function() -> None:
+    assert hidden(posref) == set()
+
+
+def test_a_module_that_does_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`import package.rope` would put the module where the function was."""
+    files = {
+        "__init__.py": "from shadowing.rope import rope\n",
+        "rope.py": "def rope(): ...\n",
+        "other.py": "",
+        "inner/__init__.py": "learned = 1\n__all__ = ['learned']\n",
+        "inner/learned.py": "",
+    }
+    for name, text in files.items():
+        path = tmp_path / "shadowing" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert hidden(importlib.import_module("shadowing")) == {"shadowing.rope", "shadowing.inner.learned"}
+    for name in [name for name in sys.modules if name.split(".")[0] == "shadowing"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_records_are_equal_hashable_and_frozen() -> None:
+    lists = posref.LongRopeScaling([1.0], [2.0], 64)
+    tuples = posref.LongRopeScaling((1.0,), (2.0,), 64)
+    assert lists == tuples
+    assert len({lists, tuples, posref.LinearScaling(2.0), posref.NTKScaling(2.0)}) == 3
+    with pytest.raises(AttributeError):
+        lists.factor = 2.0  # type: ignore[misc]
+
+
+def test_a_record_does_not_follow_the_list_that_it_was_made_of() -> None:
+    factors = [1.0, 2.0]
+    record = posref.LongRopeScaling(factors, factors, 64)
+    factors[0] = 9.0
+    assert record.short_factor == (1.0, 2.0)

@@ -1,0 +1,153 @@
+"""What a call leaves behind: nothing. Results are arrays of their own; how inputs lie in memory does not matter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import posref
+
+Args = dict[str, Any]
+
+DRAW = np.random.default_rng(17)
+POSITIONS = np.array([3, 0, 900, 41, 41])
+X = DRAW.standard_normal((2, 3, 5, 8))  # (batch, heads, sequence, channels)
+
+CALLS: dict[str, Args] = {
+    "alibi_bias": {"slopes": DRAW.random(3), "q_positions": POSITIONS, "k_positions": POSITIONS[:4]},
+    "attention": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "v": DRAW.standard_normal((2, 3, 7, 6)),
+        "bias": DRAW.standard_normal((3, 5, 7)),
+        "mask": DRAW.random((5, 7)) < 0.5,
+    },
+    "learned": {"table": DRAW.standard_normal((901, 4)), "positions": POSITIONS},
+    "rope": {"x": X, "positions": POSITIONS},
+    "rope_apply": {"x": X, "cos": DRAW.standard_normal((5, 3)), "sin": DRAW.standard_normal((5, 3))},
+    "rope_cos_sin": {"positions": POSITIONS, "inv_freq": DRAW.random(4)},
+    "rope_table": {"positions": POSITIONS, "dim": 8},
+    "sinusoidal": {"positions": POSITIONS, "dim": 8},
+    "t5_bias": {"table": DRAW.standard_normal((32, 3)), "q_positions": POSITIONS, "k_positions": POSITIONS[:4]},
+    "t5_bucket": {"relative_position": POSITIONS},
+    "timestep_embedding": {"timesteps": POSITIONS, "dim": 8},
+}
+
+
+def call(function: str, args: Args) -> NDArray[Any]:
+    return np.asarray(getattr(posref, function)(**args))
+
+
+def each(change: Callable[[NDArray[Any]], Any], args: Args) -> Args:
+    return {name: change(value) if isinstance(value, np.ndarray) else value for name, value in args.items()}
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    frozen: NDArray[Any] = array.copy()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def column_major(array: NDArray[Any]) -> Any:
+    return np.asfortranarray(array)
+
+
+def strided(array: NDArray[Any]) -> NDArray[Any]:
+    """Backwards along every axis, with gaps along the last."""
+    view = np.flip(np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype))[..., ::2]
+    view[...] = array
+    return view
+
+
+def byte_swapped(array: NDArray[Any]) -> NDArray[Any]:
+    swapped: NDArray[Any] = array.astype(array.dtype.newbyteorder())
+    return swapped
+
+
+def a_subclass(array: NDArray[Any]) -> Any:
+    class Labelled(np.ndarray[Any, Any]):
+        """An array that somebody subclassed."""
+
+    return array.copy().view(Labelled)
+
+
+def as_lists(array: NDArray[Any]) -> Any:
+    return array.tolist()
+
+
+@pytest.mark.parametrize("change", [read_only, column_major, strided, byte_swapped, a_subclass, as_lists])
+@pytest.mark.parametrize("function", CALLS)
+def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Callable[[NDArray[Any]], Any]) -> None:
+    plain, changed = call(function, CALLS[function]), call(function, each(change, CALLS[function]))
+    assert type(getattr(posref, function)(**each(change, CALLS[function]))) in (np.ndarray, tuple)
+    if function == "attention":  # BLAS sums in another order: see test_golden.py for the bound; times 10
+        np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
+    else:
+        assert np.array_equal(changed, plain)
+
+
+def untouched(function: Callable[..., Any], args: Args) -> bool:
+    """Whether inputs that can be written are as they were, and nothing of the result lies in them."""
+    before, args = each(np.copy, args), each(np.copy, args)
+    result = function(**args)
+    results = result if isinstance(result, tuple) else (result,)
+    arrays = [value for value in args.values() if isinstance(value, np.ndarray)]
+    kept = all(np.array_equal(value, before[name]) for name, value in args.items())
+    return kept and not any(np.shares_memory(r, a) for r in results for a in arrays)
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_inputs_are_untouched(function: str) -> None:
+    assert untouched(getattr(posref, function), CALLS[function])
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_results_can_be_written(function: str) -> None:
+    result = getattr(posref, function)(**CALLS[function])
+    for array in result if isinstance(result, tuple) else (result,):
+        assert array.flags.writeable
+        before = array.copy()
+        array[(0,) * array.ndim] += 1
+        assert np.count_nonzero(array != before) == 1  # no entry stands for several
+
+
+def test_faults_are_noticed() -> None:
+    def in_place(x: Any, positions: Any) -> Any:
+        x[...] = posref.rope(x, positions)
+        return x.copy()
+
+    def a_view(x: Any, positions: Any) -> Any:
+        return x[...]
+
+    assert not untouched(in_place, CALLS["rope"])
+    assert not untouched(a_view, CALLS["rope"])
+    with pytest.raises(ValueError, match="read-only"):
+        in_place(**each(read_only, CALLS["rope"]))
+
+
+def test_every_function_of_arrays_is_here() -> None:
+    def takes_arrays(function: Callable[..., Any]) -> bool:
+        return any("ArrayLike" in str(p.annotation) for p in inspect.signature(function).parameters.values())
+
+    functions = {name: getattr(posref, name) for name in posref.__all__ if inspect.isroutine(getattr(posref, name))}
+    assert {name for name, function in functions.items() if takes_arrays(function)} == set(CALLS)
+
+
+@pytest.mark.parametrize("name", ["alibi_slopes", "rope_inv_freq", "sinusoidal", "rope_table"])
+def test_a_result_that_is_damaged_does_not_come_back(name: str) -> None:
+    """Nothing is cached that a caller could write to."""
+    args: Args = {"alibi_slopes": {"num_heads": 6}, "rope_inv_freq": {"dim": 8}}.get(name) or {
+        "positions": [1, 2],
+        "dim": 8,
+    }
+    first = getattr(posref, name)(**args)
+    array = first[0] if isinstance(first, tuple) else first
+    kept = array.copy()
+    array[...] = 0
+    again = getattr(posref, name)(**args)
+    assert np.array_equal(again[0] if isinstance(again, tuple) else again, kept)

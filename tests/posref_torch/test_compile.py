@@ -1,0 +1,140 @@
+"""torch.compile takes every function as one graph, and torch.export too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch._dynamo.testing import CompileCounterWithBackend
+
+import posref
+import posref_torch
+
+# torch's own compiler imports a part that is made with torch.jit, which torch itself calls deprecated; any other warning fails
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
+
+g = torch.Generator().manual_seed(11)
+P = torch.tensor([3, 0, 7, 131071, 2])
+X = torch.randn(2, 3, 5, 10, generator=g)
+COS, SIN = torch.randn(5, 4, generator=g), torch.randn(5, 4, generator=g)
+W, ROWS, SLOPES = torch.rand(4, generator=g), torch.randn(32, 3, generator=g), torch.rand(3, generator=g)
+MASK = torch.ones(5, 5, dtype=torch.bool).tril(-1)
+YARN = posref.YarnScaling(4.0, 64)
+SCALINGS = {  # one field, a ramp, a ramp by rotations, lists
+    "linear": posref.LinearScaling(4.0),
+    "yarn-paper": posref.YarnScaling(4.0, 64, ramp="rotations"),
+    "llama3": posref.Llama3Scaling(8.0, 64, 1.0, 4.0),
+    "longrope": posref.LongRopeScaling([1.0, 1.1, 1.5, 2.0], [1.0, 2.0, 4.0, 8.0], 64, factor=4.0),
+}
+ROTATION = {"layout": "interleaved", "output_layout": "half", "offset": 1, "inverse": True}
+
+
+def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
+    """A call of each, whose argument names say what it is."""
+    return {
+        "rope_inv_freq": lambda: posref_torch.rope_inv_freq(8, scaling=YARN),
+        "rope_attention_factor": lambda: x * posref_torch.rope_attention_factor(YARN),
+        "rope_cos_sin": lambda: posref_torch.rope_cos_sin(p, W, attention_factor=1.5),
+        "rope_table": lambda: posref_torch.rope_table(p, 8, scaling=YARN),
+        "rope_apply": lambda: posref_torch.rope_apply(x, COS, SIN, **ROTATION),
+        "rope_apply to out": lambda: posref_torch.rope_apply(x, COS, SIN, out=torch.empty_like(x), **ROTATION),
+        "rope": lambda: posref_torch.rope(x, p, dim=8, scaling=YARN),
+        "rope in bfloat16": lambda: posref_torch.rope(x.bfloat16(), p),
+        "sinusoidal": lambda: posref_torch.sinusoidal(p, 6, endpoint=True),
+        "timestep_embedding": lambda: posref_torch.timestep_embedding(p, 7),
+        "learned": lambda: posref_torch.learned(ROWS, p % 32),
+        "alibi_slopes": lambda: posref_torch.alibi_slopes(6),
+        "alibi_bias": lambda: posref_torch.alibi_bias(SLOPES, p, p),
+        "t5_bucket": lambda: posref_torch.t5_bucket(p - 5),
+        "t5_bias": lambda: posref_torch.t5_bias(ROWS, p, p),
+        "attention": lambda: posref_torch.attention(x, x, x, bias=torch.zeros(3, 5, 5), mask=MASK),
+    }
+
+
+def test_every_function_is_here() -> None:
+    called = {name.partition(" ")[0] for name in every_function(X, P)}
+    assert called == {*posref_torch.__all__} - {"arrays"}
+
+
+@pytest.mark.parametrize("dynamic", [None, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("name", every_function(X, P))
+def test_one_graph(traced: str, name: str, dynamic: bool | None) -> None:
+    def function(x: torch.Tensor, p: torch.Tensor) -> Any:
+        return every_function(x, p)[name]()
+
+    compiled = torch.compile(function, fullgraph=True, dynamic=dynamic, backend=traced)
+    torch.testing.assert_close(compiled(X, P), function(X, P))
+
+
+def test_a_graph_break_would_be_seen(traced: str) -> None:
+    """The planted fault: a look at a value, as a check of positions would be."""
+
+    def function(x: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        return posref_torch.rope(x, p) if p.max() > 2 else x
+
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(function, fullgraph=True, backend=traced)(X, P)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS.values(), ids=SCALINGS)
+def test_numbers_are_constants_of_a_dynamic_graph(traced: str, scaling: Any) -> None:
+    """Where torch makes symbols of base and of the scaling's fields, and those decide the blend."""
+
+    def function(x: torch.Tensor, p: torch.Tensor, base: float, scaling: Any) -> Any:
+        return posref_torch.rope(x, p, dim=8, base=base, scaling=scaling, seq_len=128)
+
+    compiled = torch.compile(function, fullgraph=True, dynamic=True, backend=traced)
+    for base in (10000.0, 500000.0):
+        torch.testing.assert_close(compiled(X, P, base, scaling), function(X, P, base, scaling))
+    assert not torch.allclose(compiled(X, P, 10000.0, scaling), compiled(X, P, 500000.0, scaling))
+
+
+@pytest.mark.parametrize("name", ["rope", "rope_apply"])
+def test_a_dynamic_graph_serves_all_lengths(traced: str, name: str) -> None:
+    counter = CompileCounterWithBackend(traced)
+    function: Callable[..., Any] = posref_torch.rope if name == "rope" else posref_torch.rope_apply
+    compiled = torch.compile(function, fullgraph=True, dynamic=True, backend=counter)
+    for batch, length in ((2, 5), (3, 8), (7, 64)):
+        x, p = torch.randn(batch, 4, length, 8), torch.arange(length)
+        given = (x, p) if name == "rope" else (x, *posref_torch.rope_table(p, 8))
+        torch.testing.assert_close(compiled(*given), function(*given))
+    assert counter.frame_count == 1
+
+
+def test_the_compiler_itself(compiler: str) -> None:
+    """All functions in one graph, made to machine code: it keeps more than eager's roundings, never fewer."""
+
+    def function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
+        return {name: call() for name, call in every_function(x, p).items()}
+
+    compiled, expected = torch.compile(function, fullgraph=True, backend=compiler)(X, P), function(X, P)
+    assert [*compiled] == [*expected]
+    for name, y in expected.items():
+        # float32: another order of a few roundings of numbers up to 10; bfloat16: one cast, of which half an ulp may differ
+        tolerance = {"rtol": 2.0**-7, "atol": 2.0**-7} if "bfloat16" in name else {"rtol": 2.0**-21, "atol": 2.0**-20}
+        torch.testing.assert_close(compiled[name], y, **tolerance, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def test_the_gradient_is_compiled_too(compiler: str) -> None:
+    x = X.clone().requires_grad_()
+    compiled = torch.compile(posref_torch.rope_apply, fullgraph=True, backend=compiler)
+    (got,) = torch.autograd.grad(compiled(x, COS, SIN).square().sum(), x)
+    (expected,) = torch.autograd.grad(posref_torch.rope_apply(x, COS, SIN).square().sum(), x)
+    torch.testing.assert_close(got, expected, rtol=2.0**-20, atol=2.0**-20)
+
+
+class Rope(torch.nn.Module):
+    def forward(self, x: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        return posref_torch.rope(x, p, dim=8, scaling=YARN)
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
+def test_export(strict: bool) -> None:
+    length = torch.export.Dim("length", min=2, max=100000)
+    shapes = {"x": {2: length}, "p": {0: length}}
+    exported = torch.export.export(Rope(), (X, P), dynamic_shapes=shapes, strict=strict).module()
+    torch.testing.assert_close(exported(X, P), Rope()(X, P))
+    x, p = torch.randn(2, 3, 33, 10), torch.arange(33)
+    torch.testing.assert_close(exported(x, p), Rope()(x, p))

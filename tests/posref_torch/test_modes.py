@@ -1,0 +1,183 @@
+"""Under torch's modes and transforms: the same numbers, in the types that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import posref
+import posref_torch
+
+P = torch.tensor([3, 0, 7, 131071, 2])
+g = torch.Generator().manual_seed(3)
+X, ROWS, SLOPES = torch.randn(2, 3, 5, 8, generator=g), torch.randn(32, 3, generator=g), torch.tensor([0.5, 0.3])
+COS, SIN = posref_torch.rope_table(P, 8)
+BIAS, MASK = torch.randn(3, 5, 5, generator=g), torch.ones(5, 5, dtype=torch.bool).tril()
+
+
+def every_value(device: str | None = None) -> dict[str, Any]:
+    """What each function returns, for arguments on a device."""
+    x, p, rows, slopes, cos, sin, bias, mask = (
+        t.to(device or "cpu") for t in (X, P, ROWS, SLOPES, COS, SIN, BIAS, MASK)
+    )
+    return {
+        "rope_inv_freq": posref_torch.rope_inv_freq(8, dtype=torch.float32, device=device),
+        "rope_cos_sin": posref_torch.rope_cos_sin(p, cos[0].abs()),
+        "rope_table": posref_torch.rope_table(p, 8, dtype=torch.float32),
+        "rope_apply": posref_torch.rope_apply(x, cos, sin),
+        "rope_apply, part": posref_torch.rope_apply(x, cos[:, :2], sin[:, :2], layout="interleaved", offset=1),
+        "rope": posref_torch.rope(x, p),
+        "rope, bfloat16": posref_torch.rope(x.bfloat16(), p),
+        "sinusoidal": posref_torch.sinusoidal(p, 6, dtype=torch.float32),
+        "timestep_embedding": posref_torch.timestep_embedding(p, 7, dtype=torch.float32),
+        "learned": posref_torch.learned(rows, p % 32),
+        "alibi_slopes": posref_torch.alibi_slopes(6, dtype=torch.float32, device=device),
+        "alibi_bias": posref_torch.alibi_bias(slopes, p, p),
+        "t5_bucket": posref_torch.t5_bucket(p - 5),
+        "t5_bias": posref_torch.t5_bias(rows, p, p),
+        "attention": posref_torch.attention(x, x, x, bias=bias, mask=mask),
+    }
+
+
+PLAIN = every_value()
+
+
+def test_every_function_is_here() -> None:
+    called = {name.partition(",")[0] for name in PLAIN}
+    assert called == {*posref_torch.__all__} - {"arrays", "rope_attention_factor"}
+
+
+def same(got: dict[str, Any]) -> None:
+    for name, expected in PLAIN.items():
+        pairs = zip(got[name], expected, strict=True) if isinstance(expected, tuple) else [(got[name], expected)]
+        for a, b in pairs:
+            assert a.dtype == b.dtype, name
+            assert torch.equal(a, b), name
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad], ids=lambda m: m.__name__)
+def test_gradient_modes(mode: Any) -> None:
+    with mode():
+        same(every_value())
+
+
+def test_results_of_inference_mode_rotate_on() -> None:
+    with torch.inference_mode():
+        cos, sin = posref_torch.rope_table(P, 8, dtype=torch.float32)
+        x = X + 0.0
+    assert torch.equal(posref_torch.rope_apply(x, cos, sin), PLAIN["rope_apply"])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_changes_no_number(dtype: torch.dtype) -> None:
+    with torch.autocast("cpu", dtype=dtype):
+        same(every_value())
+        # the planted fault: the angle as an outer product, which autocast makes in 16 bits
+        angle = P.float()[:, None] @ posref_torch.rope_inv_freq(8)[None, :]
+    assert angle.dtype == dtype
+    assert not torch.allclose(angle.float().cos(), COS, atol=0.1)
+
+
+def test_autocast_with_a_gradient() -> None:
+    x = X.clone().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y, z = posref_torch.rope_apply(x, COS, SIN), posref_torch.attention(x, x, x, bias=BIAS, mask=MASK)
+    assert y.dtype == z.dtype == torch.float32
+    assert torch.equal(z, PLAIN["attention"])
+    torch.testing.assert_close(y, PLAIN["rope_apply"], rtol=2.0**-22, atol=2.0**-22)
+
+
+@pytest.fixture
+def default_dtype() -> Iterator[None]:
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("default_dtype")
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16], ids=str)
+def test_the_default_type(dtype: torch.dtype) -> None:
+    """It is the type of what has no other, and changes no number of the rest; its tables are rounded once."""
+    torch.set_default_dtype(dtype)
+    same(every_value())
+    free = posref_torch.rope_table(P, 8), (posref_torch.sinusoidal(P, 8),), (posref_torch.alibi_slopes(6),)
+    assert {t.dtype for result in free for t in result} == {dtype}
+    exact = torch.tensor(posref.rope_table(P.numpy(), 8)[0])
+    u = torch.finfo(dtype).eps / 2
+    assert ((free[0][0].double() - exact).abs() <= u * exact.abs() + 14 * 2.0**-53 * 131071).all()
+    rounded_inv_freq = posref_torch.rope_inv_freq(8).double()  # the planted fault: the frequencies in this type
+    if dtype != torch.float64:
+        assert not ((P.double()[:, None] * rounded_inv_freq).cos() - exact).abs().max() < 0.1
+
+
+def test_meta_tensors_have_the_shapes_and_types() -> None:
+    for name, result in every_value("meta").items():
+        results, plain = (t if isinstance(t, tuple) else (t,) for t in (result, PLAIN[name]))
+        for a, b in zip(results, plain, strict=True):
+            assert a.is_meta, name
+            assert (a.shape, a.dtype) == (b.shape, b.dtype), name
+
+
+def test_a_default_device_decides_only_where_nothing_else_does() -> None:
+    with torch.device("meta"):
+        same({**every_value("cpu")})
+        assert posref_torch.rope_inv_freq(8).is_meta
+        assert posref_torch.alibi_slopes(4).is_meta
+
+
+@pytest.mark.parametrize("dims", [(0, None, None), (None, 0, 0), (0, 0, 0), (1, None, None), (0, None, 0)], ids=str)
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_vmap_of_the_rotation(dims: tuple[int | None, ...], layout: str) -> None:
+    def rotate(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        return posref_torch.rope_apply(x, cos, sin, layout=layout, offset=1)
+
+    given = [torch.randn(4, 3, 5, 8, generator=g), torch.randn(4, 5, 3, generator=g), torch.randn(4, 5, 3, generator=g)]
+    given = [t if d is not None else t[0] for t, d in zip(given, dims, strict=True)]
+    got = torch.func.vmap(rotate, in_dims=dims)(*given)
+    n = next(t.shape[d] for t, d in zip(given, dims, strict=True) if d is not None)
+    rows = [rotate(*(t if d is None else t.select(d, i) for t, d in zip(given, dims, strict=True))) for i in range(n)]
+    torch.testing.assert_close(got, torch.stack(rows), rtol=2.0**-22, atol=2.0**-22)
+
+
+def test_vmap_of_other_functions() -> None:
+    positions = torch.stack([P, P + 1])
+    for function in (
+        lambda p: posref_torch.rope(X, p),
+        lambda p: posref_torch.rope_table(p, 8)[0],
+        lambda p: posref_torch.sinusoidal(p, 8),
+        lambda p: posref_torch.alibi_bias(SLOPES, p, P),
+        lambda p: posref_torch.t5_bias(ROWS, p, P),
+        lambda p: posref_torch.learned(ROWS, p % 32),
+    ):
+        expected = torch.stack([function(p) for p in positions])
+        torch.testing.assert_close(torch.func.vmap(function)(positions), expected, rtol=2.0**-21, atol=2.0**-21)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_transforms_of_the_rotation() -> None:
+    def rotate(x: torch.Tensor) -> torch.Tensor:
+        return posref_torch.rope_apply(x, COS, SIN)
+
+    t = torch.randn(X.shape, generator=g)
+    y, tangent = torch.func.jvp(rotate, (X,), (t,))
+    _, pull = torch.func.vjp(rotate, X)
+    torch.testing.assert_close(y, PLAIN["rope_apply"], rtol=2.0**-21, atol=2.0**-21)
+    torch.testing.assert_close(tangent, rotate(t), rtol=2.0**-21, atol=2.0**-21)
+    torch.testing.assert_close(
+        pull(t)[0], posref_torch.rope_apply(t, COS, SIN, inverse=True), rtol=2.0**-21, atol=2.0**-21
+    )
+    per_sample = torch.func.vmap(torch.func.grad(lambda x: rotate(x).square().sum()))(X)
+    torch.testing.assert_close(
+        per_sample, 2 * X, rtol=2.0**-18, atol=2.0**-18
+    )  # the length does not depend on the angle
+
+
+def test_a_gradient_of_results_that_were_computed_without_one() -> None:
+    """Tables of no_grad serve in training."""
+    with torch.no_grad():
+        cos, sin = posref_torch.rope_table(P, 8)
+    x = X.clone().requires_grad_()
+    posref_torch.rope_apply(x, cos, sin).sum().backward()
+    assert x.grad is not None

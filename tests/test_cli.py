@@ -1,0 +1,271 @@
+"""The command line: exit status, one line for what cannot be answered, and no traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+POSREF = [sys.executable, "-I", "-c", "from posref.cli import main; main()"]
+CONFIGS = Path(__file__).parent / "data" / "configs"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command in a directory of its own. Whatever it is told, it gives no traceback."""
+
+    def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        options = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 120, **options}
+        done = subprocess.run([*POSREF, *arguments], check=False, **options)
+        assert "Traceback" not in done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def _write(folder: Path, source: str, name: str = "mine.py") -> str:
+    (folder / name).write_text(textwrap.dedent(source), encoding="utf-8")
+    return name
+
+
+def _unanswered(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that says why."""
+    assert done.returncode == 2
+    assert done.stderr.startswith("posref")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+# --- 0 and 1 --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "numpy", "--only", "alibi_slopes"),
+        ("list",),
+        ("show", str(CONFIGS / "Llama-2-7b-hf.json")),
+        ("check", "--template"),
+        ("--help",),
+        ("check", "-h"),
+        ("--version",),
+    ],
+)
+def test_yes_is_0_and_says_nothing_on_standard_error(run: Run, arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+NO = {
+    "a failure": ("def alibi_slopes(n): return np.zeros(n)", "no: 1 of 1 checks failed"),
+    "no function": ("", "no: nothing ran; the backend has none of the functions that were asked for"),
+    "nothing implemented": ("def alibi_slopes(n): raise NotImplementedError", "no: nothing ran"),
+}
+
+
+@pytest.mark.parametrize("kind", NO)
+def test_no_is_1(run: Run, tmp_path: Path, kind: str) -> None:
+    source, verdict = NO[kind]
+    done = run("check", _write(tmp_path, "import numpy as np\n" + source), "--only", "alibi_slopes/heads-8")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[-1].startswith(verdict)
+
+
+def test_a_failure_says_what_it_takes_to_see_it_again(run: Run, tmp_path: Path) -> None:
+    name = _write(tmp_path, "import numpy as np\ndef alibi_slopes(n): return np.full(n, 0.5)\n", "my [red]file.py")
+    done = run("check", name, "--only", "alibi_slopes/heads-[12]/*")
+    assert done.stdout.splitlines() == [
+        "posref 0.1.0: checking my [red]file.py",
+        "function      passed  not impl.            worst  precision",
+        "alibi_slopes     0/2          -  2.3e+17 x bound  fails    ",
+        "",
+        "alibi_slopes/heads-1/default values are wrong",
+        "  at [0]: got 0.5, expected 0.00390625, bound 2.17e-18 (2.3e+17 x bound)",
+        "  posref check 'my [red]file.py' --only alibi_slopes/heads-1/default",
+        "",
+        "alibi_slopes/heads-2/default values are wrong",
+        "  at [1]: got 0.5, expected 0.00390625, bound 2.6e-18 (1.9e+17 x bound)",
+        "  posref check 'my [red]file.py' --only alibi_slopes/heads-2/default",
+        "no: 2 of 2 checks failed",
+    ]
+
+
+# --- 2 --------------------------------------------------------------------------------------------------------------
+
+UNANSWERED = {
+    "posref: a command is missing": (),
+    "No such command 'chekc'": ("chekc", "numpy"),
+    "BACKEND is missing": ("check",),
+    "no such file: nowhere.py": ("check", "nowhere.py"),
+    "no such file: no/such": ("check", "no/such"),
+    "no backend called nonesuch: give cupy, numpy, torch, a file.py or a package.module": ("check", "nonesuch"),
+    "no backend called no.such.module": ("check", "no.such.module"),
+    "no fault called alibi-slopes; there are ": ("check", "fault:alibi-slopes"),
+    "No such option '--jsn'": ("check", "numpy", "--jsn"),
+    "'soon' is not a valid float": ("check", "numpy", "--timeout", "soon"),
+    "0.0 is not in the range x>0": ("check", "numpy", "--timeout", "0"),
+    "--only roop means no check that this backend can run; functions are rope_inv_freq, ": (
+        *("check", "numpy", "--only", "roop"),
+    ),
+    "Missing argument 'CONFIG.json'": ("show",),
+    "no_such_config.json": ("show", "no_such_config.json"),
+    "unexpected extra argument": ("check", "numpy", "torch"),
+}
+
+
+@pytest.mark.parametrize("line", UNANSWERED)
+def test_no_answer_is_2_and_one_line(run: Run, line: str) -> None:
+    assert line in _unanswered(run(*UNANSWERED[line]))
+
+
+IMPORTS = {
+    "cannot be imported: ModuleNotFoundError: No module named 'nonesuch'": "import nonesuch",
+    "cannot be imported: SyntaxError: ": "def rope(:",
+    "cannot be imported: SystemExit: 3": "raise SystemExit(3)",
+    "cannot be imported: ValueError: two lines": "raise ValueError('two\\nlines')",
+    "cannot be imported: the process died of SIGSEGV": "import ctypes; ctypes.string_at(0)",
+    "cannot be imported: the process exited with status 5": "import os; os._exit(5)",
+    "it last said: KeyboardInterrupt": "raise KeyboardInterrupt",
+    "cannot be imported: it wrote no JSON": "import os; os.write(4, b'no JSON\\n'); os.write(3, b'no JSON\\n')",
+    "replaces numpy.abs, which the suite itself uses": "import numpy; numpy.abs = abs",
+    "precision must be one of": "precision = 'double'",
+    "unavailable: its array library is not installed": "arrays = 'jax'",
+    "unavailable: out of order": "def unavailable(): return 'out of order'",
+}
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_a_backend_that_cannot_be_loaded(run: Run, tmp_path: Path, line: str) -> None:
+    if "jax" in IMPORTS[line]:
+        line = line if not _installed("jax") else pytest.skip("jax is installed here")
+    done = run("check", _write(tmp_path, IMPORTS[line]))
+    assert line in _unanswered(done)
+    assert done.stdout.splitlines() == ["posref 0.1.0: checking mine.py"]
+
+
+def test_cupy_without_a_device_is_one_line(run: Run) -> None:
+    if _installed("cupy"):
+        import cupy
+
+        if cupy.cuda.is_available():
+            pytest.skip("there is a CUDA device")
+    assert "unavailable: " in _unanswered(run("check", "cupy"))
+
+
+def _installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+# --- how a backend is found -----------------------------------------------------------------------------------------
+
+RIGHT = "from posref_array.on_numpy import backend\nalibi_slopes = backend.alibi_slopes\n"
+
+
+@pytest.mark.parametrize("name", ["numpy.py", "json.py", "torch.py", "posref.py"])
+def test_a_file_does_not_take_the_place_of_a_library(run: Run, tmp_path: Path, name: str) -> None:
+    """Nor does another one beside it, which is what a library would be taken from if the folder came first."""
+    _write(tmp_path, RIGHT, name)
+    done = run("check", name, "--only", "alibi_slopes")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_module_in_the_working_directory_and_its_neighbours(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    _write(tmp_path, "from mine.slopes import alibi_slopes\n", "mine/kernels.py")
+    _write(tmp_path, RIGHT, "mine/slopes.py")
+    _write(tmp_path, "from slopes import alibi_slopes\n", "mine/beside.py")
+    assert run("check", "mine.kernels", "--only", "alibi_slopes").returncode == 0
+    assert run("check", "mine/beside.py", "--only", "alibi_slopes").returncode == 0
+
+
+def test_the_template_runs_as_it_is_and_passes(run: Run, tmp_path: Path) -> None:
+    template = run("check", "--template").stdout
+    done = run("check", _write(tmp_path, template, "my_backend.py"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "yes: " in done.stdout
+    wrong = template.replace("a * sin + b * cos", "a * sin - b * cos")
+    assert wrong != template
+    assert run("check", _write(tmp_path, wrong, "my_backend.py")).returncode == 1
+
+
+# --- which checks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("only", "ids"),
+    [
+        (["rope_attention_factor/none/default"], ["rope_attention_factor/none/default"]),
+        (["learned/rows"], [f"learned/rows/{t}" for t in ("float64", "float32", "float16", "bfloat16")]),
+        (["learned/rows/"], [f"learned/rows/{t}" for t in ("float64", "float32", "float16", "bfloat16")]),
+        (["*/half/float32"], ["rope_apply/half/float32", "rope/half/float32"]),
+        (["rope/half/float32", "t5_bucket/far/int64"], ["rope/half/float32", "t5_bucket/far/int64"]),
+        (["rope/half/float3?"], ["rope/half/float32"]),
+    ],
+)
+def test_only(run: Run, only: list[str], ids: list[str]) -> None:
+    done = run("check", "numpy", "--json", *(word for o in only for word in ("--only", o)))
+    assert [c["id"] for c in json.loads(done.stdout)["checks"]] == ids
+
+
+def test_only_a_function_is_that_function_alone(run: Run) -> None:
+    done = run("check", "numpy", "--only", "rope", "--json")
+    functions = {c["id"].partition("/")[0] for c in json.loads(done.stdout)["checks"]}
+    assert functions == {"rope"}  # and neither rope_apply nor rope_table
+
+
+# --- the report as JSON ---------------------------------------------------------------------------------------------
+
+
+def test_json_is_the_whole_report_and_the_same_twice(run: Run, tmp_path: Path) -> None:
+    source = """
+        import numpy as np
+        import warnings
+        from posref_array.on_numpy import backend as right
+
+        def alibi_slopes(num_heads):
+            warnings.warn("slow")
+            return np.full(num_heads, np.nan)
+
+        def attention(q, k, v):
+            return right.attention(q, k, v) * np.inf
+
+        learned = right.learned
+    """
+    name = _write(tmp_path, source)
+    first, second = (run("check", name, "--json") for _ in range(2))
+    assert (first.returncode, first.stderr) == (1, "")
+    assert "NaN" not in first.stdout
+    assert "Infinity" not in first.stdout
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    report = json.loads(first.stdout, parse_constant=refuse)
+    assert list(report) == ["schema", "backend", "verdict", "summary", "functions", "checks", "run"]
+    assert report["verdict"] == "fail"
+    slopes = [c for c in report["checks"] if c["id"].startswith("alibi_slopes/")]
+    assert {(c["status"], c["worst"], c["got"]) for c in slopes} == {("failed", "inf", "nan")}
+    assert {tuple(c["warnings"]) for c in slopes} == {("UserWarning: slow",)}
+    assert {c["status"] for c in report["checks"]} == {"passed", "failed", "not implemented"}
+    without_run = [text.stdout.partition('"run":')[0] for text in (first, second)]
+    assert without_run[0] == without_run[1]
+    assert first.stdout.partition('"run":')[1]
+
+
+def test_list_as_json_has_every_record(run: Run) -> None:
+    from posref.catalogue import CATALOGUE
+
+    records = json.loads(run("list", "--json").stdout)
+    assert [r["id"] for r in records] == [e.id for e in CATALOGUE]
+    assert all(r["backends"]["numpy"] == "implemented" for r in records)
