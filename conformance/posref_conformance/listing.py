@@ -12,6 +12,9 @@ from posref.catalogue import CATALOGUE
 from posref_conformance.backend import Backend, BackendError, load, registered
 
 
+SHOWN = {"implemented": "[green]yes[/]", "missing": "[red]missing[/]", "unavailable": "[dim]unavailable[/]"}
+
+
 def listing(*, as_json: bool) -> None:
     """Print the catalogue with one column per registered backend."""
     loaded = {name: _try(name) for name in registered()}
@@ -19,12 +22,14 @@ def listing(*, as_json: bool) -> None:
         print(json.dumps([_record(e, loaded) for e in CATALOGUE], indent=1))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("encoding", "family", "functions", *loaded):
-        table.add_column(name, overflow="fold")
-    for encoding in CATALOGUE:
-        functions = encoding.functions[0] + (" ..." if len(encoding.functions) > 1 else "")
-        states = (_state(encoding.functions, backend) for backend in loaded.values())
-        table.add_row(encoding.id, encoding.family, functions, *states)
+    for name in ("encoding", "function", *loaded):
+        table.add_column(name, no_wrap=name in ("encoding", "function"))
+    for family in dict.fromkeys(e.family for e in CATALOGUE):
+        table.add_row(f"[dim]{family}[/]")
+        for encoding in (e for e in CATALOGUE if e.family == family):
+            more = f" +{len(encoding.functions) - 1}" if len(encoding.functions) > 1 else ""
+            states = (SHOWN[_state(encoding.functions, backend)] for backend in loaded.values())
+            table.add_row(f"  {encoding.id}", encoding.functions[0] + more, *states)
     console = Console()
     console.print(table)
     for backend in loaded.values():

@@ -31,11 +31,12 @@ class Tabulated(nn.Module):
         """The rows at any positions, computed."""
         raise NotImplementedError
 
-    def reserve(self, length: int, *, dtype: torch.dtype = torch.float32, device: Any = None) -> None:
-        """Make rows 0 .. length-1, for inputs on ``device``: float64 for those of float64, float32 for all others."""
+    def reserve(self, length: int, *, dtype: torch.dtype = torch.float32, device: Any = None) -> tuple[Tensor, ...]:
+        """Make and keep rows 0 .. length-1 or more, for inputs on ``device``: float64 for its like, float32 for all others."""
         rows = max(FEWEST, 1 << (integer(length, "length") - 1).bit_length())
         with torch.inference_mode(False), torch.no_grad():  # tensors of inference mode could never be trained with
-            self._kept = self.table(torch.arange(rows, device=device), dtype)
+            kept = self._kept = self.table(torch.arange(rows, device=device), dtype)
+        return kept
 
     def rows(self, x: Tensor, positions: Tensor | int | None) -> tuple[Tensor, ...]:
         """The rows for the tokens of x (..., seq, channels), in float32 or, for float64, float64."""
@@ -43,21 +44,22 @@ class Tabulated(nn.Module):
         if isinstance(positions, Tensor):
             return self.table(positions, dtype)
         start, stop = token_range(x, positions)
+        kept = self._kept  # once, as another thread may change it
         plain = type(x) in (Tensor, nn.Parameter)  # and not such as the fake tensors of an export
-        if not (plain and self._has(stop, dtype, x.device)):
+        if not (plain and _serve(kept, stop, dtype, x.device)):
             if traced() or not plain:
                 return self.table(torch.arange(start, stop, device=x.device), dtype)
-            self.reserve(max(stop, 1), dtype=dtype, device=x.device)
-        return tuple(t[start:stop] for t in self._kept)
-
-    def _has(self, stop: int, dtype: torch.dtype, device: torch.device) -> bool:
-        if not self._kept or exporting():  # kept rows would bound the length of an exported graph
-            return False
-        first = self._kept[0]
-        return first.dtype == dtype and first.device == device and stop <= first.shape[0]
+            kept = self.reserve(max(stop, 1), dtype=dtype, device=x.device)
+        return tuple(t[start:stop] for t in kept)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": ()}  # copies and files do without
+
+
+def _serve(kept: tuple[Tensor, ...], stop: int, dtype: torch.dtype, device: torch.device) -> bool:
+    if not kept or exporting():  # kept rows would bound the length of an exported graph
+        return False
+    return kept[0].dtype == dtype and kept[0].device == device and stop <= kept[0].shape[0]
 
 
 exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)  # torch < 2.7 does not tell them apart

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from array_kit import U, once, outside, read
+from array_kit import U, cast, once, outside, read
 
 import posref
 from posref_torch.nn import LearnedEncoding, SinusoidalEncoding
@@ -23,20 +23,16 @@ X = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(1))
 def test_sinusoids_are_added(layout: str, order: str, endpoint: bool, dtype: torch.dtype) -> None:
     given = {"base": 500.0, "layout": layout, "order": order, "endpoint": endpoint}
     module, x = SinusoidalEncoding(6, **given), X.to(dtype)
-    for positions, meant in (
-        (None, np.arange(5)),
-        (131000, np.arange(131000, 131005)),
-        (torch.tensor([7, 0, 2, 2, 1]), [7, 0, 2, 2, 1]),
-    ):
-        rows = posref.sinusoidal(meant, 6, **given)
-        y, name = module(x, positions), str(dtype)[6:]
+    mixed = [7, 0, 2, 2, 1]
+    places = {None: range(5), 131000: range(131000, 131005), torch.tensor(mixed): mixed}
+    for positions, meant in places.items():
+        rows, name = posref.sinusoidal(meant, 6, **given), str(dtype)[6:]
+        y, expected = module(x, positions), read(x) + rows
         assert y.dtype == dtype
-        work = once(
-            "float64" if name == "float64" else "float32", np.abs(rows) + np.abs(read(x) + rows)
-        )  # a row, a sum
-        bound = 14 * U * np.asarray(meant)[:, None] + 4 * U + work + 1.5 * once(name, read(x) + rows)
-        assert outside(y, read(x) + rows, bound) <= 1.0
-        wrong = posref.sinusoidal(np.asarray(meant) + 1, 6, **given)  # the planted fault: positions from 1 on
+        working = once("float64" if name == "float64" else "float32", np.abs(rows) + np.abs(expected))  # a row, a sum
+        bound = 14 * U * np.array(meant)[:, None] + 4 * U + working + cast(name, expected)
+        assert outside(y, expected, bound) <= 1.0
+        wrong = posref.sinusoidal(np.array(meant) + 1, 6, **given)  # the planted fault: positions from 1 on
         assert outside(y, read(x) + wrong, bound) > 2.0
 
 
@@ -85,17 +81,15 @@ def test_a_learned_table_starts_normal_with_0_02() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 def test_learned_rows_are_added(dtype: torch.dtype) -> None:
     module, x = LearnedEncoding(9, 6), X.to(dtype)
-    for positions, meant in (
-        (None, np.arange(5)),
-        (4, np.arange(4, 9)),
-        (torch.tensor([[8, 0, 2, 2, 1]] * 2), [[8, 0, 2, 2, 1]] * 2),
-    ):
-        y, rows = module(x, positions), read(module.weight.detach())[np.asarray(meant)]
+    mixed = [[8, 0, 2, 2, 1], [0, 8, 1, 1, 4]]
+    for positions, meant in {None: range(5), 4: range(4, 9), torch.tensor(mixed): mixed}.items():
+        y, weight, name = module(x, positions), read(module.weight.detach()), str(dtype)[6:]
         assert y.dtype == dtype
-        expected = read(x) + rows
-        u = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 1.5 * 2.0**-8}[dtype]
-        assert outside(y.detach(), expected, u * np.abs(expected) + 2.0**-24 * np.abs(expected) * (u > 1e-3)) <= 1.0
-        assert outside(module(x, 1).detach() if positions is None else x, expected, 2 * u * np.abs(expected)) > 1.0
+        expected = read(x) + weight[np.array(meant)]
+        bound = once("float64" if name == "float64" else "float32", expected) + cast(name, expected)  # a sum, a cast
+        assert outside(y.detach(), expected, bound) <= 1.0
+        wrong = read(x) + weight[np.array(meant) - 1]  # the planted fault: the row before
+        assert outside(y.detach(), wrong, bound) > 2.0
 
 
 def test_gradients_reach_the_rows_that_were_used() -> None:
