@@ -11,7 +11,7 @@ turns, times 2^s, modulo 1, is a sum of three pieces of 26 bits and a remainder.
 turns drop out by ``t - rint(t)``, exact as well. What is left of the angle is j / 2048 + u turns, u some 2^-12: a table made
 with integers, and Taylor's polynomials for u.
 
-Errors, as the largest modulus of an error of both components, u = 2^-53 the unit roundoff:
+Errors, as the modulus of a complex number:
 
     angle     2^-104 turns: the remainder, below 2^-53 after its product, is rounded four times
     table     2^-80.5      its second part, below 2^-27, is rounded once
@@ -74,16 +74,18 @@ def on_grid(x: Float64s) -> Float64s:
 
 
 def upper_half(x: Float64s) -> Float64s:
-    """X rounded to 26 bits (Veltkamp). The rest, x - upper_half(x), has at most 26 bits too and a sign."""
+    """The nearest number of 26 bits (Veltkamp); the rest fits in 26 bits and a sign."""
     scaled = x * (2.0**27 + 1)
     return scaled - (scaled - x)
 
 
 def product(z: Split, w: Split) -> Split:
-    """Z w as an exact float64 and a small rest."""
+    """The product z w as exact numbers and a small rest."""
     main = z[0] * w[0]
     rest = z[0] * w[1]
-    rest += z[1] * (w[0] + w[1])
+    both = w[0] + w[1]
+    both *= z[1]
+    rest += both
     return main, rest
 
 
@@ -124,7 +126,7 @@ def small_rotation(high: Float64s, low: Float64s, first_part: Callable[[Float64s
 
 
 def _pieces(turns: int) -> list[float]:
-    """Turns 2^-160 modulo 1, in [-1/2, 1/2], as multiples of 2^-26, 2^-52, 2^-78 of 26 bits and a remainder."""
+    """A multiple of 2^-160 modulo 1 as multiples of 2^-26, 2^-52 and 2^-78, of 26 bits and a sign each, and a remainder."""
     turns &= (1 << 160) - 1
     turns -= (turns >> 159) << 160
     pieces = []

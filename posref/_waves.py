@@ -35,12 +35,13 @@ Block: TypeAlias = Callable[[slice], tuple[Any, Any]]  # rows -> main, rest
 
 
 def column_groups(frequencies: list[Ratio], reach: float, radians: bool) -> Iterator[tuple[slice, bool]]:
-    """Groups of at most 64 frequencies, and whether they are slow: never nearer to another point of the table than to 1.
+    """Groups of at most 64 frequencies, and whether they are slow: at no position nearer to another point of the table than 1.
 
-    Slow ones are taken from the end, where ladders have them.
+    Slow ones are looked for at the end, where ladders have them. Elsewhere they are only slower to compute.
     """
     most = (6.28 if radians else 1.0) / (2 * POINTS)
     fast = 1 + max((i for i, (n, d) in enumerate(frequencies) if reach * abs(n / d) > most), default=-1)
+    fast = fast if reach else len(frequencies)  # all zero: the tables do it
     for start, stop in ((0, fast), (fast, len(frequencies))):
         for column in range(start, stop, COLUMNS):
             yield slice(column, min(column + COLUMNS, stop)), start == fast
@@ -68,10 +69,11 @@ class Waves:
             rows = slice(row, row + step)
             values, entries = self._rounded(*block(rows), relative=self.slow)
             cos[rows], sin[rows] = values[..., 0::2], values[..., 1::2]
-            waiting.append(entries + row * n)
+            waiting.append(entries[positions[rows][entries // n] != 0] + row * n)
             if row + step >= len(positions) or sum(map(len, waiting)) >= BLOCK:
                 self._reopen(angles, positions, *np.divmod(np.concatenate(waiting), n), cos, sin)
                 waiting.clear()
+        cos[positions == 0], sin[positions == 0] = rounded_ratio(self.gain, self.dtype), 0.0
 
     def _from_angles(self, angles: Angles) -> Block:
         """A point of the table times a small rotation."""
@@ -102,11 +104,14 @@ class Waves:
     def _rounded(self, main: Any, rest: Any, *, relative: bool) -> tuple[NDArray[Any], Indices]:
         """Ziv's test: values, cos and sin in turn along the last axis, and the entries whose rounding is still open."""
         main = main.view(np.float64)
-        rest = rest.view(np.float64) if isinstance(rest, np.ndarray) else rest
         doubt: Any = NARROW_ERROR if self.narrow else ERROR
         if relative:
             doubt = np.abs(main) * (NARROW_ERROR if self.narrow else RELATIVE_ERROR) + SMALLEST_ERROR
-        most, least = main + (rest + doubt), main + (rest - doubt)
+        rest = rest.view(np.float64) if isinstance(rest, np.ndarray) else rest
+        most = main + (rest + doubt)
+        rest -= doubt
+        main += rest
+        least = main
         if self.scale != 1.0:
             most *= self.scale
             least *= self.scale
@@ -117,8 +122,8 @@ class Waves:
     def _reopen(
         self, angles: Angles, positions: Float64s, row: Indices, column: Indices, cos: NDArray[Any], sin: NDArray[Any]
     ) -> None:
-        """Single entries: with an error relative to the next multiple of a quarter turn, then with integers."""
-        zero = (positions[row] == 0) | np.array([n == 0 for n, _ in self.frequencies])[column]
+        """Single entries: with an error relative to the distance from a quarter turn, then with integers."""
+        zero = np.array([n == 0 for n, _ in self.frequencies])[column]
         cos[row[zero], column[zero]] = rounded_ratio(self.gain, self.dtype)
         sin[row[zero], column[zero]] = 0.0
         row, column = row[~zero], column[~zero]

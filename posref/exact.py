@@ -42,10 +42,15 @@ from posref._waves import ROWS, Waves, column_groups
 @contextmanager
 def real_arithmetic(positions: NDArray[Any] | None = None) -> Iterator[None]:
     """A decimal context with digits enough for `cos_sin` at these positions: 60 after those of the largest one."""
-    largest = float(np.abs(positions).max()) if positions is not None and positions.size else 1.0
+    largest = _reach(positions) if positions is not None else 1.0
     digits = 60 + math.ceil(math.log10(max(largest, 1.0)))
     with decimal.localcontext(decimal.Context(prec=digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)):
         yield
+
+
+def _reach(positions: NDArray[Any]) -> float:
+    """The largest magnitude, without a copy."""
+    return float(max(positions.max(initial=0), -positions.min(initial=0)))
 
 
 def real(value: float) -> Decimal:
@@ -100,8 +105,8 @@ def cos_sin(
     if gain == 0:
         cos[:], sin[:] = 0.0, 0.0
         return cos.reshape(shape), sin.reshape(shape)
-    ratios, reach = [f.as_integer_ratio() for f in frequencies], float(np.abs(flat).max(initial=0))
-    for columns, slow in column_groups(ratios, reach, radians):
+    ratios = [f.as_integer_ratio() for f in frequencies]
+    for columns, slow in column_groups(ratios, _reach(flat), radians):
         waves = Waves(ratios[columns], gain.as_integer_ratio(), radians, slow, cos.dtype)
         for row in range(0, flat.size, ROWS):
             rows = slice(row, row + ROWS)

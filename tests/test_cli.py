@@ -113,7 +113,7 @@ UNANSWERED = {
     "No such option '--jsn'": ("check", "numpy", "--jsn"),
     "'soon' is not a valid float": ("check", "numpy", "--timeout", "soon"),
     "0.0 is not in the range x>0": ("check", "numpy", "--timeout", "0"),
-    "--only roop means no check that this backend can run; functions are rope_inv_freq, ": (
+    "--only roop means no check that this backend can run; functions: alibi_bias, ": (
         *("check", "numpy", "--only", "roop"),
     ),
     "Missing argument 'CONFIG.json'": ("show",),

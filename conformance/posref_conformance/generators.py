@@ -111,9 +111,16 @@ def _apply(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 
 
 def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
     shape, pairs, options = _rotation(draw)
     positions = _positions(draw, shape[-2:-1])
-    return lambda i: Call((i.data(*shape), positions.copy()), {**options, "dim": 2 * pairs})
+    options |= _options(draw, base=[10000.0, 500000.0])
+    if 2 * pairs + options.get("offset", 0) < shape[-1]:
+        options["dim"] = 2 * pairs
+    if draw(st.booleans()):
+        options["scaling"] = _scaling(draw, pairs)
+    return lambda i: Call((i.data(*shape), positions.copy()), dict(options))
 
 
 def _sinusoidal(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:

@@ -11,7 +11,6 @@ from rich.table import Table
 from posref.catalogue import CATALOGUE
 from posref_conformance.backend import Backend, BackendError, load, registered
 
-
 SHOWN = {"implemented": "[green]yes[/]", "missing": "[red]missing[/]", "unavailable": "[dim]unavailable[/]"}
 
 
@@ -21,16 +20,18 @@ def listing(*, as_json: bool) -> None:
     if as_json:
         print(json.dumps([_record(e, loaded) for e in CATALOGUE], indent=1))
         return
+    console = Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("encoding", "function", *loaded):
-        table.add_column(name, no_wrap=name in ("encoding", "function"))
+    leading = ("encoding", "function") if console.width >= 70 else ("encoding",)
+    for name in (*leading, *loaded):
+        table.add_column(name, no_wrap=True)
     for family in dict.fromkeys(e.family for e in CATALOGUE):
         table.add_row(f"[dim]{family}[/]")
         for encoding in (e for e in CATALOGUE if e.family == family):
             more = f" +{len(encoding.functions) - 1}" if len(encoding.functions) > 1 else ""
             states = (SHOWN[_state(encoding.functions, backend)] for backend in loaded.values())
-            table.add_row(f"  {encoding.id}", encoding.functions[0] + more, *states)
-    console = Console()
+            names = (f"  {encoding.id}", encoding.functions[0] + more)[: len(leading)]
+            table.add_row(*names, *states)
     console.print(table)
     for backend in loaded.values():
         if isinstance(backend, str):

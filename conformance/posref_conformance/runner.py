@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from posref_conformance.backend import BackendError
 from posref_conformance.cases import matches
+from posref_conformance.contract import FUNCTIONS
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, PASSED, UNEXPECTED_PASS, Result
 from posref_conformance.wording import one_line
 
@@ -77,9 +78,9 @@ class Runner:
         """
         found = [c for c in self.about["checks"] if matches(c, only)]
         if only and not found:
-            known = dict.fromkeys(c.partition("/")[0] for c in self.about["known"])
+            functions = ", ".join(FUNCTIONS)
             raise BackendError(
-                f"--only {' '.join(only)} means no check that this backend can run; functions are {', '.join(known)}"
+                f"--only {' '.join(only)} means no check that this backend can run; functions: {functions}"
             )
         return found
 

@@ -32,7 +32,7 @@ def ulp(values: NDArray[np.float64], dtype: Any) -> NDArray[np.float64]:
         np.dtype(dtype).name
     ]
     _, exponent = np.frexp(values)
-    return np.ldexp(1.0, np.maximum(exponent - digits, least))
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent - digits, least)))
 
 
 def enclosure(position: Any, frequency: Any, gain: Any, radians: bool) -> tuple[Any, Any]:

@@ -107,7 +107,7 @@ def test_product_of_products(gain: tuple[int, int]) -> None:
 
 def test_a_plain_product_for_narrow_types() -> None:
     coarse, fine = np.arange(-40.0, 40.0) * 2**40, np.arange(50.0) * 3
-    a, b = (sum(split(*rotation(p, (1, 1))[0])) for p in (coarse, fine))
+    a, b = (np.add(*split(*rotation(p, (1, 1))[0])) for p in (coarse, fine))
     main = (a[:, None] * b).reshape(-1, 5)
     off = largest(errors(main, np.zeros_like(main), (coarse[:, None] + fine).ravel(), (1, 1)))
     print(f"2^{np.log2(off):.2f}")

@@ -96,7 +96,7 @@ def score_depends_on_the_difference(
     """At any distance from the origin."""
     q, k = draw(seed, 2, 1, 2 * pairs)
     here, there = (
-        np.vdot(rotate(q, [m + s], layout=layout, base=base), rotate(k, [n + s], layout=layout, base=base))
+        float(np.vdot(rotate(q, [m + s], layout=layout, base=base), rotate(k, [n + s], layout=layout, base=base)))
         for s in (0, shift)
     )
     rounding = 2 * (2 * PAIR + 2 * pairs * U)  # of two vectors and of their product, here and there

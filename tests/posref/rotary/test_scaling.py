@@ -318,3 +318,12 @@ def test_the_attention_factor_multiplies_cos_and_sin() -> None:
     without = np.array(posref.rope_table([3, 70000], 64, scaling=scaling, attention_factor=1.0))
     assert same_to_an_ulp(with_it, posref.rope_attention_factor(scaling) * without)
     assert not same_to_an_ulp(with_it, without)
+
+
+def test_an_attention_factor_of_zero_is_one_that_was_given() -> None:
+    for table in (
+        posref.rope_table([3], 8, scaling=YarnScaling(16.0, 4096), attention_factor=0.0),
+        posref.rope_table([3], 8, scaling=YarnScaling(16.0, 4096, attention_factor=0.0)),
+        posref.rope_table([3], 8, scaling=LongRopeScaling([1.0] * 4, [1.0] * 4, 64, attention_factor=0.0)),
+    ):
+        assert not np.any(table)
