@@ -80,7 +80,7 @@ def upper_half(x: Float64s) -> Float64s:
 
 
 def product(z: Split, w: Split) -> Split:
-    """The product z w as exact numbers and a small rest."""
+    """The product z w, of one shape, as exact numbers and a small rest."""
     main = z[0] * w[0]
     rest = z[0] * w[1]
     both = w[0] + w[1]

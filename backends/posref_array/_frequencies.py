@@ -13,7 +13,7 @@ from posref import (
     Scaling,
     YarnScaling,
 )
-from posref._arguments import even, number, shown
+from posref._arguments import even, integer, number, shown
 
 
 def ladder(base: float, n: int, shift: float = 0) -> list[float]:
@@ -25,7 +25,7 @@ def scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None) 
     """The rotary frequencies, one per pair."""
     pairs, base = even(dim) // 2, number(base, "base", above=1)
     if seq_len is not None:
-        number(seq_len, "seq_len", above=0)
+        seq_len = integer(seq_len, "seq_len")
     if scaling is None:
         return ladder(base, pairs)
     if isinstance(scaling, LinearScaling):

@@ -1,4 +1,4 @@
-"""The rotation without concatenation: straight into memory, block by block."""
+"""The rotation, twice: as a formula, and without concatenation straight into memory. Both give the same bits."""
 
 from __future__ import annotations
 
@@ -15,25 +15,42 @@ def writes_directly(*tensors: Tensor) -> bool:
     return not (traced() or (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)))
 
 
+def rotated(x: Tensor, cos: Tensor, sin: Tensor, layouts: tuple[str, str], *, inverse: bool) -> Tensor:
+    """X, of which all channels are in pairs, rotated: to be differentiated, compiled and mapped."""
+    x_type = x.dtype
+    x, cos, sin = _working(x, cos, sin)
+    minus, plus = (1, -1) if inverse else (-1, 1)
+    a, b = _members(x, layouts[0])
+    first, second = torch.addcmul(a * cos, b, sin, value=minus), torch.addcmul(b * cos, a, sin, value=plus)
+    if layouts[1] == "half":
+        return torch.cat([first, second], dim=-1).to(x_type)
+    return torch.stack([first, second], dim=-1).flatten(-2).to(x_type)
+
+
 def rotate_into(
     out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layouts: tuple[str, str], *, inverse: bool, fresh: bool
 ) -> None:
-    """Rotate x, of which all channels are in pairs, to ``out``, which may be x unless it is fresh memory.
+    """The same to ``out``, which may be x unless it is fresh memory.
 
     float16 and bfloat16 are computed in float32 without a copy of the whole: a block's reads come before its writes.
     """
-    work = torch.promote_types(torch.promote_types(x.dtype, torch.float32), torch.promote_types(cos.dtype, sin.dtype))
-    cos, sin = cos.to(work), sin.to(work)
     minus, plus = (1, -1) if inverse else (-1, 1)
-    fresh = fresh and work == x.dtype
-    for y, part, c, s in _blocks(out, x, cos, sin):
-        a, b = _members(part.to(work), layouts[0])
-        to_first, to_second = _members(y, layouts[1])
-        first = torch.mul(a, c, out=to_first if fresh else None).addcmul_(b, s, value=minus)
-        second = torch.mul(b, c, out=to_second if fresh else None).addcmul_(a, s, value=plus)
-        if not fresh:
+    for to, *block in _blocks(out, x, cos, sin):
+        part, c, s = _working(*block)
+        a, b = _members(part, layouts[0])
+        to_first, to_second = _members(to, layouts[1])
+        direct = fresh and part.dtype == out.dtype
+        first = torch.mul(a, c, out=to_first if direct else None).addcmul_(b, s, value=minus)
+        second = torch.mul(b, c, out=to_second if direct else None).addcmul_(a, s, value=plus)
+        if not direct:
             to_first.copy_(first)
             to_second.copy_(second)
+
+
+def _working(*tensors: Tensor) -> list[Tensor]:
+    """All in the type to compute in: float64 if any of them is, else float32."""
+    work = torch.float64 if any(t.dtype == torch.float64 for t in tensors) else torch.float32
+    return [t if t.dtype == work else t.to(work) for t in tensors]
 
 
 def _blocks(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> list[tuple[Tensor, ...]]:

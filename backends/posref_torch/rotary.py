@@ -12,7 +12,7 @@ from posref_array import rotary
 from posref_array._support import require_floating, working_type
 from posref_array.rotary import rotation_arguments
 from posref_torch._bind import on_torch, require_tensors
-from posref_torch._rotation import rotate_into, writes_directly
+from posref_torch._rotation import BLOCK, rotate_into, rotated, writes_directly
 
 rope_inv_freq = on_torch(rotary.rope_inv_freq)
 rope_cos_sin = on_torch(rotary.rope_cos_sin)
@@ -32,23 +32,27 @@ def rope_apply(
 ) -> Tensor:
     """Rotate pairs of channels, computed in float32 or float64 and rounded once to x's type: :func:`posref.rope_apply`.
 
-    Without gradients the result is written straight to its place, block by block; with them, under ``torch.compile`` and
-    in ``torch.func`` it is a plain formula. ``out`` may be x; it may not share memory with x in another way.
+    With ``out``, and for large x, the result is written straight to its place, block by block; with gradients, under
+    ``torch.compile`` and in ``torch.func`` it is a plain formula. ``out`` may be x; it may not overlap x in another way.
     """
     require_tensors({"x": x, "cos": cos, "sin": sin, "out": out})
-    if not writes_directly(x, cos, sin, x if out is None else out):
-        return rotary.rope_apply(  # type: ignore[no-any-return]
-            x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
-        )
     pairs, output_layout = rotation_arguments(x, cos, sin, layout, output_layout, offset, out)
+    layouts, inverse, end = (layout, output_layout), boolean(inverse, "inverse"), offset + 2 * pairs
+    whole = 2 * pairs == x.shape[-1]
+    block = x if whole else x[..., offset:end]
+    straight = writes_directly(x, cos, sin, x if out is None else out)
+    if out is None and not (
+        straight and x.numel() > BLOCK
+    ):  # of little, a concatenation costs less than two more steps
+        turned = rotated(block, cos, sin, layouts, inverse=inverse)
+        return turned if whole else torch.cat([x[..., :offset], turned, x[..., end:]], dim=-1)
     result = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out
-    end, layouts = offset + 2 * pairs, (layout, output_layout)
-    if 2 * pairs == x.shape[-1]:
-        rotate_into(result, x, cos, sin, layouts, inverse=boolean(inverse, "inverse"), fresh=out is None)
-        return result
-    to, block = result[..., offset:end], x[..., offset:end]
-    rotate_into(to, block, cos, sin, layouts, inverse=boolean(inverse, "inverse"), fresh=out is None)
-    if result is not x:
+    to = result if whole else result[..., offset:end]
+    if straight:
+        rotate_into(to, block, cos, sin, layouts, inverse=inverse, fresh=out is None)
+    else:
+        to.copy_(rotated(block, cos, sin, layouts, inverse=inverse))
+    if result is not x and not whole:
         result[..., :offset], result[..., end:] = x[..., :offset], x[..., end:]
     return result
 

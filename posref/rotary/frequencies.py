@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from posref._arguments import even, number, shown
+from posref._arguments import even, integer, number, shown
 from posref._ladder import ladder
 from posref.exact import pi, real, real_arithmetic, rounded
 from posref.rotary.scaling import (
@@ -116,7 +116,7 @@ def real_inv_freq(dim: int, base: float, scaling: Scaling | None, seq_len: int |
     """The frequencies as real numbers, at the precision of the decimal context."""
     dim, base = even(dim), number(base, "base", above=1)
     if seq_len is not None:
-        number(seq_len, "seq_len", above=0)
+        seq_len = integer(seq_len, "seq_len")
     match scaling:
         case None:
             return ladder(base, dim // 2)

@@ -98,9 +98,10 @@ def test_a_small_rotation() -> None:
 def test_product_of_products(gain: tuple[int, int]) -> None:
     coarse, fine = np.arange(-40.0, 40.0) * 2**40, np.arange(50.0) * 3
     a, b = split(*rotation(coarse, (1, 1))[0]), split(*rotation(fine, gain)[0])
-    main, rest = product((a[0][:, None], a[1][:, None]), (b[0], b[1]))
-    positions = (coarse[:, None] + fine).ravel()
-    off = largest(errors(main.reshape(-1, 5), rest.reshape(-1, 5), positions, gain))
+    rows, columns = (i.ravel() for i in np.indices((coarse.size, fine.size)))
+    main, rest = product(taken(a, rows), taken(b, columns))
+    positions = coarse[rows] + fine[columns]
+    off = largest(errors(main, rest, positions, gain))
     print(f"gain {gain}: 2^{np.log2(off):.2f}")
     assert off <= ERROR - 2.0**-79
 
