@@ -105,6 +105,17 @@ def values_are_at_hand(xp: Namespace) -> bool:
     return getattr(xp, "__name__", None) in ("array_api_compat.numpy", "numpy", "array_api_strict")
 
 
+def compiling(xp: Namespace) -> bool:
+    """Whether a compiler is reading instead of running: torch's."""
+    compiler = getattr(xp, "compiler", None)
+    return compiler is not None and compiler.is_compiling()
+
+
+def in_host_memory(xp: Namespace, array: Array) -> bool:
+    """Whether to look at values costs no more than to read them."""
+    return values_are_at_hand(xp) or getattr(device_of(array), "type", None) == "cpu"
+
+
 def require_finite(name: str, array: Array, xp: Namespace) -> None:
     """Refuse NaN and infinity where looking costs nothing."""
     if not type_name(array.dtype).startswith(("float", "bfloat")) or not values_are_at_hand(xp):

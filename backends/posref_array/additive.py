@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from posref._arguments import boolean, choice, even, integer, number
-from posref_array._frequencies import ladder
+from posref_array._frequencies import geometric, given
 from posref_array._support import (
     Array,
     Namespace,
@@ -38,7 +38,8 @@ def sinusoidal(
     choice(order, "order", ("sin_cos", "cos_sin"))
     if boolean(endpoint, "endpoint") and half == 1:
         raise ValueError("dim must be > 2 with endpoint=True, whose exponent is -k / (dim // 2 - 1), got 2")
-    cos, sin = cos_sin(positions, ladder(base, half, 1.0 if endpoint else 0.0), 1.0, dtype or default_float(xp), xp)
+    frequencies = geometric(base, half, 1.0 if endpoint else 0.0, 1.0, xp)
+    cos, sin = cos_sin(positions, frequencies, given(1.0, xp), dtype or default_float(xp), xp)
     pair = [sin, cos] if order == "sin_cos" else [cos, sin]
     if layout == "concatenated":
         return xp.concat(pair, axis=-1)
@@ -62,8 +63,8 @@ def timestep_embedding(
     max_period, scale = number(max_period, "max_period", above=1), number(scale, "scale")
     if half <= shift:
         raise ValueError(f"dim // 2 must be > downscale_freq_shift, got dim {dim} and shift {shift:g}")
-    frequencies = [scale * f for f in ladder(max_period, half, shift)]
-    cos, sin = cos_sin(timesteps, frequencies, 1.0, dtype or default_float(xp), xp)
+    frequencies = geometric(max_period, half, shift, scale, xp)
+    cos, sin = cos_sin(timesteps, frequencies, given(1.0, xp), dtype or default_float(xp), xp)
     parts = [cos, sin] if boolean(flip_sin_to_cos, "flip_sin_to_cos") else [sin, cos]
     if dim % 2:
         parts.append(xp.zeros_like(cos[..., :1]))

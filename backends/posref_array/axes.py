@@ -33,7 +33,6 @@ from posref_array._support import (
     require_floating,
     require_integers,
     require_real,
-    type_name,
     values_are_at_hand,
     working_type,
 )
@@ -67,12 +66,12 @@ def rope_axes_cos_sin(
     positions: Array, inv_freq: Array, axis_map: Array, *, attention_factor: float = 1.0, xp: Namespace | None = None
 ) -> tuple[Array, Array]:
     """Cos and sin, positions.shape[1:] + (pairs,), of inv_freq's type: :func:`posref.rope_axes_cos_sin`."""
-    xp = namespace(xp, positions)
+    xp = namespace(xp, inv_freq)
     require_floating("inv_freq", inv_freq)
+    p = _by_pair(positions, axis_map, xp)
     if tuple(inv_freq.shape) != tuple(axis_map.shape):
         shapes = f"axis_map's {tuple(axis_map.shape)}, got {tuple(inv_freq.shape)}"
         raise ValueError(f"inv_freq must have one frequency per pair, of shape {shapes}")
-    p = _by_pair(positions, axis_map, xp)
     return _tables(_turned, (p, inv_freq), [number(attention_factor, "attention_factor")], inv_freq.dtype, xp)
 
 
@@ -156,7 +155,7 @@ def grid_coordinates(
 ) -> Array:
     """Coordinates of the centres of a grid's cells from -1 to 1, (axes, cells): :func:`posref.grid_coordinates`."""
     j, dtype = grid_positions(sizes, block=block, device=device, xp=xp), dtype or default_float(xp)
-    work = xp.float64 if type_name(dtype) == "float64" else xp.float32
+    work = xp.float64 if dtype == xp.float64 else xp.float32
     n = xp.asarray([[d] for d in grid_divisors(list(sizes), normalize)], device=device)
     return xp.astype(xp.astype(2 * j + 1 - n, work) / xp.astype(n, work), dtype, copy=False)
 
@@ -183,7 +182,11 @@ def _by_pair(positions: Array, axis_map: Array, xp: Namespace) -> Array:
     require_finite("positions", positions, xp)
     _require_map(axis_map, xp)
     axis_rows(positions.shape, int(xp.max(axis_map)) + 1 if values_are_at_hand(xp) else 1)
-    return xp.moveaxis(xp.take(positions, axis_map, axis=0), 0, -1)
+    try:
+        return xp.moveaxis(xp.take(positions, axis_map, axis=0), 0, -1)
+    except IndexError:  # torch's on the CPU; a device would end in an assertion
+        rows = positions.shape[0]
+        raise IndexError(f"axis_map must be axes in 0 .. {rows - 1}, the rows of positions, got another one") from None
 
 
 def _turned(xp: Namespace, p: Array, w: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 from posref import Scaling
 from posref._arguments import boolean, choice, even, integer, number, rotated_pairs
 from posref_array._frequencies import attention_factor as _attention_factor
-from posref_array._frequencies import scaled
+from posref_array._frequencies import factor_of, given, rotary
 from posref_array._support import (
     Array,
     Namespace,
@@ -32,12 +32,13 @@ def rope_inv_freq(
     xp: Namespace,
 ) -> Array:
     """Rotary frequencies, (dim // 2,): :func:`posref.rope_inv_freq`."""
-    return xp.asarray(scaled(dim, base, scaling, seq_len), dtype=dtype or default_float(xp), device=device)
+    w = [float(w) for w in rotary(dim, base, scaling, seq_len, xp)]
+    return xp.asarray(w, dtype=dtype or default_float(xp), device=device)
 
 
 def rope_attention_factor(scaling: Scaling | None) -> float:
     """The scaling's own factor on cos and sin: :func:`posref.rope_attention_factor`."""
-    return _attention_factor(scaling)
+    return float(_attention_factor(scaling))
 
 
 def rope_cos_sin(
@@ -64,8 +65,11 @@ def rope_table(
 ) -> tuple[Array, Array]:
     """Cos and sin, positions.shape + (dim // 2,), made in float64 and cast once: :func:`posref.rope_table`."""
     xp = namespace(xp, positions)
-    frequencies = scaled(dim, base, scaling, seq_len)
-    a = _attention_factor(scaling) if attention_factor is None else number(attention_factor, "attention_factor")
+    frequencies = rotary(dim, base, scaling, seq_len, xp)
+    if attention_factor is None:
+        a = factor_of(scaling, xp)
+    else:
+        a = given(number(attention_factor, "attention_factor"), xp)
     return cos_sin(positions, frequencies, a, dtype or default_float(xp), xp)
 
 

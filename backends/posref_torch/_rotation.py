@@ -10,9 +10,11 @@ from posref_torch._bind import traced
 BLOCK = 2**17  # elements per thread and block: what a rotation needs of them in float32 stays in the caches
 
 
-def writes_directly(*tensors: Tensor) -> bool:
-    """Whether nothing watches the single steps: no gradient, no compiler, no transform."""
-    return not (traced() or (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)))
+def writes_directly(x: Tensor, cos: Tensor, sin: Tensor, out: Tensor | None) -> bool:
+    """Whether it pays, and nothing watches the single steps: no gradient, no compiler, no transform."""
+    if traced() or (out is None and x.numel() <= BLOCK):  # of little, a concatenation costs less than two more steps
+        return False
+    return not (torch.is_grad_enabled() and any(t.requires_grad for t in (x, cos, sin, x if out is None else out)))
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor, layouts: tuple[str, str], *, inverse: bool) -> Tensor:

@@ -12,7 +12,7 @@ from posref_array import rotary
 from posref_array._support import require_floating, working_type
 from posref_array.rotary import rotation_arguments
 from posref_torch._bind import on_torch, require_tensors
-from posref_torch._rotation import BLOCK, rotate_into, rotated, writes_directly
+from posref_torch._rotation import rotate_into, rotated, writes_directly
 
 rope_inv_freq = on_torch(rotary.rope_inv_freq)
 rope_cos_sin = on_torch(rotary.rope_cos_sin)
@@ -40,10 +40,8 @@ def rope_apply(
     layouts, inverse, end = (layout, output_layout), boolean(inverse, "inverse"), offset + 2 * pairs
     whole = 2 * pairs == x.shape[-1]
     block = x if whole else x[..., offset:end]
-    straight = writes_directly(x, cos, sin, x if out is None else out)
-    if out is None and not (
-        straight and x.numel() > BLOCK
-    ):  # of little, a concatenation costs less than two more steps
+    straight = writes_directly(x, cos, sin, out)
+    if out is None and not straight:
         turned = rotated(block, cos, sin, layouts, inverse=inverse)
         return turned if whole else torch.cat([x[..., :offset], turned, x[..., end:]], dim=-1)
     result = torch.empty_like(x, memory_format=torch.contiguous_format) if out is None else out

@@ -11,12 +11,19 @@ import torch
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 import posref_torch
+from posref_torch import _rotation
 
 # torch's own forward mode is made with torch.jit, which torch itself calls deprecated
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 
 D = torch.float64
 P = torch.tensor([0, 3, 1])
+
+
+@pytest.fixture(autouse=True)
+def eager_to_write_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small as they are, tensors here take the path of large ones wherever nothing forbids it, row by row."""
+    monkeypatch.setattr(_rotation, "BLOCK", 0)
 
 
 def rand(*shape: int) -> torch.Tensor:

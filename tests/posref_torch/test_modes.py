@@ -10,12 +10,19 @@ import torch
 
 import posref
 import posref_torch
+from posref_torch import _rotation
 
 P = torch.tensor([3, 0, 7, 131071, 2])
 g = torch.Generator().manual_seed(3)
 X, ROWS, SLOPES = torch.randn(2, 3, 5, 8, generator=g), torch.randn(32, 3, generator=g), torch.tensor([0.5, 0.3])
 COS, SIN = posref_torch.rope_table(P, 8)
 BIAS, MASK = torch.randn(3, 5, 5, generator=g), torch.ones(5, 5, dtype=torch.bool).tril()
+
+
+@pytest.fixture(autouse=True)
+def eager_to_write_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small as they are, tensors here take the path of large ones wherever nothing forbids it, row by row."""
+    monkeypatch.setattr(_rotation, "BLOCK", 0)
 
 
 def every_value(device: str | None = None) -> dict[str, Any]:
@@ -28,6 +35,7 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "rope_cos_sin": posref_torch.rope_cos_sin(p, cos[0].abs()),
         "rope_table": posref_torch.rope_table(p, 8, dtype=torch.float32),
         "rope_apply": posref_torch.rope_apply(x, cos, sin),
+        "rope_apply, out": posref_torch.rope_apply(x, cos, sin, out=torch.empty_like(x)),
         "rope_apply, part": posref_torch.rope_apply(x, cos[:, :2], sin[:, :2], layout="interleaved", offset=1),
         "rope": posref_torch.rope(x, p),
         "rope, bfloat16": posref_torch.rope(x.bfloat16(), p),

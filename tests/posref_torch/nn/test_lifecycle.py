@@ -16,10 +16,17 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import posref
+from posref_torch import _rotation
 from posref_torch.nn import ALiBi, LearnedEncoding, PositionEncoding, RotaryEmbedding, SinusoidalEncoding, T5Bias
 
 X = torch.randn(2, 3, 600, 8, generator=torch.Generator().manual_seed(2))
 YARN = posref.YarnScaling(4.0, 64)
+
+
+@pytest.fixture(autouse=True)
+def eager_to_write_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small as they are, tensors here take the path of large ones wherever nothing forbids it, row by row."""
+    monkeypatch.setattr(_rotation, "BLOCK", 0)
 
 
 class Model(nn.Module):

@@ -122,7 +122,7 @@ def test_tables_for_layers_that_share_them() -> None:
         ({"dim": 8, "offset": -1}, ValueError, "offset must be an integer >= 0, got -1"),
         ({"dim": 8, "scaling": {"type": "linear"}}, TypeError, "scaling must be None or one of posref's scaling records"),
         ({"dim": 6, "scaling": LONGROPE}, ValueError, "short_factor must have one number per pair"),
-        ({"dim": 2, "scaling": posref.LongRopeScaling([1.0], [1.0], 64)}, ValueError, "needs factor or attention_factor"),
+        ({"dim": 2, "scaling": posref.LongRopeScaling([1.0], [1.0], 64)}, ValueError, "must have factor or attention_factor"),
     ],
 )  # fmt: skip
 def test_bad_settings(given: dict[str, Any], error: type[Exception], says: str) -> None:
