@@ -113,7 +113,7 @@ def mixed_shape(positions: Sequence[int], frequencies: Sequence[int]) -> None:
         raise ValueError(f"frequencies must have a row for each of {positions[0]} axes, got shape {tuple(frequencies)}")
     between = zip(reversed(positions[1:-1]), reversed(frequencies[1:-1]), strict=False)
     if not all(n == m or 1 in (n, m) for n, m in between):
-        shapes = f"{tuple(frequencies)} must broadcast against positions {tuple(positions)}"
+        shapes = f"of shape {tuple(frequencies)} must broadcast against positions of shape {tuple(positions)}"
         raise ValueError(f"frequencies {shapes} between the first and the last axis")
 
 

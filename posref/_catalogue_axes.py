@@ -12,8 +12,8 @@ _TABLES = ("rope_axes_table", "rope_axis_map", "rope_axes_inv_freq", "rope_axes_
 _QUARTERS = "rope_axis_map((D // 4, D // 4)), ladder='per_axis'"
 _QUARTERS_IN_TURN = "rope_axis_map((D // 4, D // 4), rule='round_robin'), ladder='per_axis'"
 _SIXTHS = "rope_axis_map((D // 2 - 2 * (D // 6), D // 6, D // 6)), ladder='per_axis'"
-_ROW_FIRST = "positions=grid_positions((h, w))"
-_COLUMN_FIRST = "positions=grid_positions((h, w))[::-1]"
+_ROW_FIRST = "positions grid_positions((h, w))"
+_COLUMN_FIRST = "positions grid_positions((h, w))[::-1]"
 _HALF, _PAIRS = "layout='half'", "layout='interleaved'"
 
 
@@ -55,11 +55,11 @@ _MROPE = (
 )
 
 _VISION = (
-    ("eva-02", _said(_QUARTERS, "positions=grid_positions((n, n)) * trained / n", _PAIRS)),
+    ("eva-02", _said(_QUARTERS, "positions grid_positions((n, n)) * trained / n", _PAIRS)),
     ("rope-vit axial", _said(f"{_QUARTERS}, base=100", _COLUMN_FIRST, "the class token does not turn", _PAIRS)),
     (
         "qwen2-vl, qwen2.5-vl, qwen3-vl, glm-4v, ernie-4.5-vl (vision)",
-        _said(_QUARTERS, "positions=grid_positions((t, h, w), block=(1, 2, 2))[1:]", _HALF),
+        _said(_QUARTERS, "positions grid_positions((t, h, w), block=(1, 2, 2))[1:]", _HALF),
     ),
     ("pixtral", _said("rope_axis_map((D // 4, D // 4)), ladder='dealt'", _ROW_FIRST, _HALF)),
     ("kimi-k2.5 (vision)", _said(_QUARTERS_IN_TURN, _COLUMN_FIRST, _HALF)),
@@ -73,14 +73,14 @@ _VISION = (
     ),
     (
         "llama-4 (vision)",
-        _said(_QUARTERS, "positions=grid_positions((h, w), start=1)[::-1]", "then 0, 0 for the class token", _PAIRS),
+        _said(_QUARTERS, "positions grid_positions((h, w), start=1)[::-1]", "then 0, 0 for the class token", _PAIRS),
     ),
     ("sam 2, sam 3, edgetam", _said(_QUARTERS, _COLUMN_FIRST, _PAIRS)),
     (
         "dinov3",
         _said(
             f"{_QUARTERS}, base=100",
-            "positions=2 * np.pi * grid_coordinates((h, w))",
+            "positions 2 * np.pi * grid_coordinates((h, w))",
             "class and register tokens do not turn",
             _HALF,
         ),
@@ -96,7 +96,7 @@ _VISION = (
     ),
     (
         "efficientloftr",
-        _said(_QUARTERS_IN_TURN, "positions=grid_positions((h, w), start=1)", "D is the hidden size", _PAIRS),
+        _said(_QUARTERS_IN_TURN, "positions grid_positions((h, w), start=1)", "D is the hidden size", _PAIRS),
     ),
     (
         "esmfold2",
@@ -119,7 +119,7 @@ _VISION = (
 
 _DIFFUSION = (
     ("flux", _said("rope_axis_map((8, 28, 28)), ladder='per_axis'", _PAIRS)),
-    ("wan", _said(_SIXTHS, "positions=grid_positions((t, h, w))", _PAIRS)),
+    ("wan", _said(_SIXTHS, "positions grid_positions((t, h, w))", _PAIRS)),
     (
         "cogvideox",
         _said(
@@ -139,7 +139,7 @@ _DIFFUSION = (
         "cosmos",
         _said(
             f"{_SIXTHS}, scaling=(NTKScaling(r_t), NTKScaling(r_h), NTKScaling(r_w))",
-            "positions=grid_positions((t, h, w)), time then * 24 / fps",
+            "positions grid_positions((t, h, w)), time then * 24 / fps",
             _HALF,
         ),
     ),
@@ -157,7 +157,7 @@ _DIFFUSION = (
         "qwen-image",
         _said(
             "rope_axis_map((8, 28, 28)), ladder='per_axis'",
-            "positions=grid_positions((t, h, w), start=(0, h // 2 - h, w // 2 - w))",
+            "positions grid_positions((t, h, w), start=(0, h // 2 - h, w // 2 - w))",
             "text from max(h // 2, w // 2) on, the same on all axes",
             _PAIRS,
         ),
@@ -258,7 +258,7 @@ AXES: tuple[Encoding, ...] = (
                 _said(
                     "m = 2 * (head_dim // 3 // 2)",
                     "cos, sin = rope_axes_cos_sin(positions, np.tile(rope_inv_freq(m), 6), rope_axis_map((m, m, m)))",
-                    "positions=grid_positions((t, h, w))",
+                    "positions grid_positions((t, h, w))",
                     _PAIRS,
                     "other channels pass",
                 ),

@@ -7,7 +7,8 @@ from typing import Any
 
 from posref._arguments import choice
 from posref._axes_arguments import LADDERS, dealt_order, one_per_axis, require_one_for_all
-from posref_array._frequencies import scaled
+from posref_array._frequencies import Number, rotary
+from posref_array._support import Namespace
 
 
 def axis_order(counts: list[int], rule: str, tail: int) -> list[int]:
@@ -30,16 +31,18 @@ def axis_order(counts: list[int], rule: str, tail: int) -> list[int]:
     return [axis for axis, count in enumerate(counts) for _ in range(count)]
 
 
-def frequencies(axes: Sequence[int], base: Any, ladder: str, scaling: Any, seq_len: int | None) -> list[float]:
-    """The frequency of each pair."""
+def frequencies(
+    axes: Sequence[int], base: Any, ladder: str, scaling: Any, seq_len: int | None, xp: Namespace
+) -> Sequence[Number]:
+    """The frequency of each pair, to as many digits as can be had."""
     if choice(ladder, "ladder", LADDERS) == "per_axis":
         n = max(axes) + 1
         bases, scalings = one_per_axis(base, "base", n), one_per_axis(scaling, "scaling", n)
         counts = [sum(a == axis for a in axes) for axis in range(n)]
-        own = [scaled(2 * c, bases[a], scalings[a], seq_len) if c else [] for a, c in enumerate(counts)]
+        own = [rotary(2 * c, bases[a], scalings[a], seq_len, xp) if c else () for a, c in enumerate(counts)]
         return [own[a][sum(before == a for before in axes[:i])] for i, a in enumerate(axes)]
     require_one_for_all(ladder, base=base, scaling=scaling)
-    whole = scaled(2 * len(axes), base, scaling, seq_len)
+    whole = rotary(2 * len(axes), base, scaling, seq_len, xp)
     return whole if ladder == "shared" else [whole[j] for j in dealt_order(axes)]
 
 

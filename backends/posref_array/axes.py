@@ -20,22 +20,24 @@ from posref._axes_arguments import (
     one_per_axis,
 )
 from posref_array._axis_maps import axis_order, frequencies
-from posref_array._frequencies import attention_factor as _attention_factor
+from posref_array._frequencies import factor_of, given
 from posref_array._support import (
     Array,
     Namespace,
+    compiling,
     default_float,
     device_of,
     host_copy,
+    in_host_memory,
     lacks_float64,
     namespace,
     require_finite,
     require_floating,
     require_integers,
     require_real,
-    values_are_at_hand,
     working_type,
 )
+from posref_array._tables import _angle, _rounded, _values, cos_sin, cos_sin_of
 from posref_array.rotary import LAYOUTS, _join, _split
 
 
@@ -58,7 +60,7 @@ def rope_axes_inv_freq(
 ) -> Array:
     """Frequencies of pairs on several axes, (pairs,), on the map's device: :func:`posref.rope_axes_inv_freq`."""
     xp = namespace(xp, axis_map)
-    w = frequencies(_axes(axis_map, ladder, xp), base, ladder, scaling, seq_len)
+    w = [float(w) for w in frequencies(_axes(axis_map, ladder, xp), base, ladder, scaling, seq_len, xp)]
     return xp.asarray(w, dtype=dtype or default_float(xp), device=device_of(axis_map))
 
 
@@ -68,11 +70,12 @@ def rope_axes_cos_sin(
     """Cos and sin, positions.shape[1:] + (pairs,), of inv_freq's type: :func:`posref.rope_axes_cos_sin`."""
     xp = namespace(xp, inv_freq)
     require_floating("inv_freq", inv_freq)
-    p = _by_pair(positions, axis_map, xp)
+    _require_rows(positions, axis_map, xp)
     if tuple(inv_freq.shape) != tuple(axis_map.shape):
         shapes = f"axis_map's {tuple(axis_map.shape)}, got {tuple(inv_freq.shape)}"
         raise ValueError(f"inv_freq must have one frequency per pair, of shape {shapes}")
-    return _tables(_turned, (p, inv_freq), [number(attention_factor, "attention_factor")], inv_freq.dtype, xp)
+    a = number(attention_factor, "attention_factor")
+    return _selected(lambda p, axis: cos_sin_of(p, inv_freq, a, inv_freq.dtype, xp), positions, axis_map, xp)
 
 
 def rope_axes_table(
@@ -89,16 +92,14 @@ def rope_axes_table(
 ) -> tuple[Array, Array]:
     """Cos and sin, positions.shape[1:] + (pairs,), made in float64 and cast once: :func:`posref.rope_axes_table`."""
     xp = namespace(xp, positions)
-    p, axes = _by_pair(positions, axis_map, xp), _axes(axis_map, ladder, xp)
-    w = frequencies(axes, base, ladder, scaling, seq_len)
-    if attention_factor is not None:
-        factors = [number(attention_factor, "attention_factor")]
-    elif ladder == "per_axis":
-        own = [_attention_factor(s) for s in one_per_axis(scaling, "scaling", max(axes) + 1)]
-        factors = [own[a] for a in axes] if len(set(own)) > 1 else own[:1]
+    _require_rows(positions, axis_map, xp)
+    axes, dtype = _axes(axis_map, ladder, xp), dtype or default_float(xp)
+    w = frequencies(axes, base, ladder, scaling, seq_len, xp)
+    if attention_factor is None:
+        own = [factor_of(s, xp) for s in one_per_axis(scaling, "scaling", max(axes) + 1)]
     else:
-        factors = [_attention_factor(scaling)]  # type: ignore[arg-type]  # it is one: frequencies has seen to that
-    return _tables(_turned, (p, np.asarray(w)), factors, dtype or default_float(xp), xp)
+        own = [given(number(attention_factor, "attention_factor"), xp)]
+    return _selected(lambda p, axis: cos_sin(p, w, own[min(axis, len(own) - 1)], dtype, xp), positions, axis_map, xp)
 
 
 def rope_mixed_cos_sin(positions: Array, frequencies: Array, *, xp: Namespace | None = None) -> tuple[Array, Array]:
@@ -108,7 +109,14 @@ def rope_mixed_cos_sin(positions: Array, frequencies: Array, *, xp: Namespace | 
     require_floating("frequencies", frequencies)
     require_finite("positions", positions, xp)
     mixed_shape(positions.shape, frequencies.shape)
-    return _tables(_mixed, (positions, frequencies), [1.0], frequencies.dtype, xp)
+    if not lacks_float64(xp, device_of(positions)):
+        return _mixed(positions, frequencies, frequencies.dtype, xp)
+    import array_api_compat.numpy
+
+    there = _mixed(host_copy(positions, xp), host_copy(frequencies, xp), np.float32, array_api_compat.numpy)
+    device = device_of(positions)
+    cos, sin = (xp.astype(xp.asarray(t, device=device), frequencies.dtype, copy=False) for t in there)
+    return cos, sin
 
 
 def rope_apply_channels(
@@ -172,51 +180,39 @@ def _require_map(axis_map: Array, xp: Namespace) -> None:
     require_integers("axis_map", axis_map)
     if axis_map.ndim != 1 or not axis_map.shape[0]:
         raise ValueError(f"axis_map must be a vector with at least one pair, got shape {tuple(axis_map.shape)}")
-    if values_are_at_hand(xp) and int(xp.min(axis_map)) < 0:
+    if in_host_memory(xp, axis_map) and not compiling(xp) and int(xp.min(axis_map)) < 0:
         raise ValueError(f"axis_map must be axes from 0 on, got {int(xp.min(axis_map))}")
 
 
-def _by_pair(positions: Array, axis_map: Array, xp: Namespace) -> Array:
-    """The position of each pair, (..., pairs)."""
+def _require_rows(positions: Array, axis_map: Array, xp: Namespace) -> None:
+    """Require a row for every axis; where looking at the map would cost something, for one."""
     require_real("positions", positions)
-    require_finite("positions", positions, xp)
     _require_map(axis_map, xp)
-    axis_rows(positions.shape, int(xp.max(axis_map)) + 1 if values_are_at_hand(xp) else 1)
-    try:
-        return xp.moveaxis(xp.take(positions, axis_map, axis=0), 0, -1)
-    except IndexError:  # torch's on the CPU; a device would end in an assertion
-        rows = positions.shape[0]
-        raise IndexError(f"axis_map must be axes in 0 .. {rows - 1}, the rows of positions, got another one") from None
+    looks = in_host_memory(xp, axis_map) and not compiling(xp)
+    axis_rows(positions.shape, int(xp.max(axis_map)) + 1 if looks else 1)
 
 
-def _turned(xp: Namespace, p: Array, w: Array) -> Array:
-    return p * w
-
-
-def _mixed(xp: Namespace, p: Array, f: Array) -> Array:
-    terms = [p[a, ...][..., :, None] * f[a, ...][..., None, :] for a in range(p.shape[0])]  # (..., sequence, pairs)
-    return sum(terms[1:], terms[0])
-
-
-def _tables(
-    angle: Callable[..., Array], arrays: tuple[Array, Array], factors: list[float], dtype: Any, xp: Namespace
+def _selected(
+    table: Callable[[Array, int], tuple[Array, Array]], positions: Array, axis_map: Array, xp: Namespace
 ) -> tuple[Array, Array]:
-    """Cos and sin of an angle that is formed in float64, times one factor or one per pair, cast once."""
-    device = device_of(arrays[0])
-    if lacks_float64(xp, device):
-        t = angle(np, *(host_copy(a, xp).astype(np.float64) for a in arrays))
-        on_host = [(np.asarray(factors) * f(t)).astype(np.float32) for f in (np.cos, np.sin)]
-        cos, sin = (xp.astype(xp.asarray(y, device=device), dtype, copy=False) for y in on_host)
-        return cos, sin
-    t = angle(xp, *(_as_float64(a, device, xp) for a in arrays))
-    cos, sin = xp.cos(t), xp.sin(t)
-    if factors != [1.0]:
-        gain = xp.asarray(factors, dtype=xp.float64, device=device)
-        cos, sin = gain * cos, gain * sin
-    return xp.astype(cos, dtype, copy=False), xp.astype(sin, dtype, copy=False)
+    """Of every row's tables the columns of its pairs. A pair without a row stays NaN."""
+    cos, sin = table(positions[0, ...], 0)
+    cos, sin = (xp.where(axis_map == 0, t, xp.full_like(t, math.nan)) for t in (cos, sin))
+    for axis in range(1, positions.shape[0]):
+        c, s = table(positions[axis, ...], axis)
+        cos, sin = xp.where(axis_map == axis, c, cos), xp.where(axis_map == axis, s, sin)
+    return cos, sin
 
 
-def _as_float64(array: Array, device: Any, xp: Namespace) -> Array:
-    if isinstance(array, np.ndarray):  # the host's, where the library is another
-        return xp.asarray(array, dtype=xp.float64, device=device)
-    return xp.astype(array, xp.float64, copy=False)
+def _mixed(positions: Array, frequencies: Array, dtype: Any, xp: Namespace) -> tuple[Array, Array]:
+    """Angles as sums of two float64, as in _tables: the products' errors and those of the sums are carried along."""
+    high: Array = 0.0
+    low: Array = 0.0
+    for a in range(positions.shape[0]):
+        w = xp.astype(frequencies[a, ...], xp.float64)[..., None, :]
+        product, error = _angle(positions[a, ...], w, None, xp)  # (..., sequence, pairs)
+        total = high + product
+        back = total - high
+        high, low = total, low + error + ((high - (total - back)) + (product - back))
+    cos, sin = _values(high, xp.where(abs(low) < 2.0**-4, low, 0.0), 1.0, xp)
+    return _rounded(cos, dtype, xp), _rounded(sin, dtype, xp)

@@ -1,6 +1,6 @@
 """A model's ``config.json`` -> what it means for positions.
 
-A family of models is a reader ``(config, seq_len) -> encodings`` in a ``FAMILIES`` table, under its ``model_type``. To add one
+A family of models is a reader ``config -> encodings`` in a ``FAMILIES`` table, under its ``model_type``. To add one
 that differs only in a default is one line in such a table; one of another kind is a small file and its name in ``READERS``.
 """
 
@@ -11,14 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from posref._arguments import integer, shown
-from posref.models import biases, falcon, gptj, mla, plain_rope, tables
-from posref.models._reading import Block, NotKnown, Reader, load
+from posref.models import biases, composite, falcon, gptj, layered, mla, multimodal, nope, plain_rope, tables, vision
+from posref.models._reading import Block, NotKnown, Reader, Reading, load
+from posref.models.frameworks import checked_framework
 from posref.models.records import (
     AlibiEncoding,
+    Axes,
     Bucket,
     Encoding,
     LearnedEncoding,
     ModelPositions,
+    ProportionalScaling,
+    QueryScaleEncoding,
     RopeEncoding,
     SinusoidalEncoding,
     T5Encoding,
@@ -26,10 +30,13 @@ from posref.models.records import (
 
 __all__ = [
     "AlibiEncoding",
+    "Axes",
     "Bucket",
     "Encoding",
     "LearnedEncoding",
     "ModelPositions",
+    "ProportionalScaling",
+    "QueryScaleEncoding",
     "RopeEncoding",
     "SinusoidalEncoding",
     "T5Encoding",
@@ -38,6 +45,11 @@ __all__ = [
 
 READERS: dict[str, Reader] = {
     **plain_rope.FAMILIES,
+    **nope.FAMILIES,
+    **layered.FAMILIES,
+    **multimodal.FAMILIES,
+    **vision.FAMILIES,
+    **composite.FAMILIES,
     **mla.FAMILIES,
     **biases.FAMILIES,
     **falcon.FAMILIES,
@@ -47,14 +59,19 @@ READERS: dict[str, Reader] = {
 
 
 def read_config(
-    path_or_mapping: str | os.PathLike[str] | Mapping[str, Any], *, seq_len: int | None = None
+    path_or_mapping: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    framework: str = "transformers",
+    seq_len: int | None = None,
 ) -> ModelPositions:
-    """What a model's config means for positions, as transformers reads it.
+    """What a model's config means for positions.
 
     Parameters
     ----------
     path_or_mapping
         A ``config.json``, or what is in it. It is not modified.
+    framework
+        Whose reading: where frameworks read the same keys differently, they compute different rotations.
     seq_len
         Current length in tokens, for frequencies that depend on it (dynamic NTK, LongRoPE); None is the original length.
 
@@ -81,16 +98,16 @@ def read_config(
     """
     if seq_len is not None:
         seq_len = integer(seq_len, "seq_len")
-    notes: dict[str, None] = {}
-    config = Block(load(path_or_mapping), notes)
+    reading = Reading(checked_framework(framework), seq_len, READERS)
+    config = Block(load(path_or_mapping), reading)
     model_type = config.word("model_type")
     reader = READERS.get(model_type or "")
     if reader is None:
         what = "a file without model_type" if model_type is None else f"model_type {shown(model_type)}"
         return ModelPositions(model_type, (), (f"not known yet: {what}",))
     try:
-        encodings = tuple(reader(config, seq_len))
+        encodings = tuple(reader(config))
     except NotKnown as problem:
         return ModelPositions(model_type, (), (f"not known yet: model_type {shown(model_type)} with {problem}",))
     config.note_ignored(only_about_positions=True)
-    return ModelPositions(model_type, encodings, tuple(notes))
+    return ModelPositions(model_type, encodings, tuple(reading.notes))

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from posref._arguments import LARGEST_POSITION, integer, number, shown
@@ -75,15 +76,34 @@ class NotKnown(Exception):
     """A file says something that posref does not know; the message says what."""
 
 
-class Block:
-    """One JSON object: typed look-ups that remember which keys were asked for. ``null`` counts as absent.
+@dataclass(frozen=True)
+class Reading:
+    """What is asked about one file, and what is said about it; its blocks share it.
 
-    Notes about the file gather in ``notes``, which the blocks of one file share: a dict, as a set that keeps its order.
+    Parameters
+    ----------
+    framework
+        Whose reading is asked for.
+    seq_len
+        As in :func:`posref.models.read_config`.
+    readers
+        ``model_type`` -> reader, for models that are made of others.
+    notes
+        A dict, as a set that keeps its order.
     """
 
-    def __init__(self, values: Mapping[str, Any], notes: dict[str, None], where: str = "") -> None:
+    framework: str = "transformers"
+    seq_len: int | None = None
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+class Block:
+    """One JSON object: typed look-ups that remember which keys were asked for. ``null`` counts as absent."""
+
+    def __init__(self, values: Mapping[str, Any], reading: Reading, where: str = "") -> None:
         self.values = values
-        self.notes = notes
+        self.reading = reading
         self.where = where
         self._used: set[str] = set()
 
@@ -92,8 +112,8 @@ class Block:
         return f"{self.where}.{key}" if self.where else key
 
     def note(self, kind: str, text: str) -> None:
-        """Say something about the file; kinds: ignored, defaulted, contradictory, unusual, unknown."""
-        self.notes[f"{kind}: {text}"] = None
+        """Say something about the file; kinds: ignored, defaulted, contradictory, unusual, unknown, nope, seq_len."""
+        self.reading.notes[f"{kind}: {text}"] = None
 
     def note_default(self, key: str, default: str) -> None:
         """Note that transformers' default stands in for a key."""
@@ -133,14 +153,19 @@ class Block:
             return default
         return value
 
+    def boolean(self, key: str) -> bool | None:
+        """True, False or None."""
+        value = self.raw(key)
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{self.name(key)} must be true or false, got {shown(value)}")
+        return value
+
     def boolean_or(self, key: str, default: bool) -> bool:
         """True or False, or the default of transformers, which is noted."""
-        value = self.raw(key)
+        value = self.boolean(key)
         if value is None:
             self.note_default(key, f"{default}".lower())
             return default
-        if not isinstance(value, bool):
-            raise TypeError(f"{self.name(key)} must be true or false, got {shown(value)}")
         return value
 
     def word(self, key: str) -> str | None:
@@ -168,7 +193,32 @@ class Block:
             return None
         if not isinstance(value, Mapping):
             raise TypeError(f"{self.name(key)} must be an object, got {shown(value)}")
-        return Block(value, self.notes, self.name(key))
+        return Block(value, self.reading, self.name(key))
+
+    def words(self, key: str, *, most: int) -> tuple[str, ...] | None:
+        """A list of at most ``most`` strings, or None."""
+        values = self._list(key, "strings", most)
+        if values is None:
+            return None
+        if not all(isinstance(value, str) for value in values):
+            raise TypeError(f"{self.name(key)} must be a list of strings, got {shown(values)}")
+        return tuple(values)
+
+    def integers(self, key: str, *, most: int, least: int = 0) -> tuple[int, ...] | None:
+        """A list of at most ``most`` whole numbers, or None."""
+        values, name = self._list(key, "integers", most), self.name(key)
+        if values is None:
+            return None
+        whole = (int(v) if isinstance(v, float) and v.is_integer() else v for v in values)
+        return tuple(integer(value, f"{name}[{i}]", least=least) for i, value in enumerate(whole))
+
+    def _list(self, key: str, of: str, most: int) -> Sequence[Any] | None:
+        values = self.raw(key)
+        if values is not None and not isinstance(values, (list, tuple)):
+            raise TypeError(f"{self.name(key)} must be a list of {of}, got {shown(values)}")
+        if values is not None and len(values) > most:
+            raise ValueError(f"{self.name(key)} must be a list of at most {most} {of}, got {len(values)}")
+        return values
 
     def either(self, keys: Sequence[str], *, most: int = LARGEST_POSITION) -> int | None:
         """An integer that goes by several names, of which the first wins."""
@@ -195,4 +245,4 @@ class Block:
             self.note("ignored", f"{len(ignored) - MOST_IGNORED} more keys")
 
 
-Reader = Callable[[Block, "int | None"], Sequence[Encoding]]  # (config, seq_len) -> encodings
+Reader = Callable[[Block], Sequence[Encoding]]

@@ -41,14 +41,14 @@ def alibi(
     )
 
 
-def bloom(config: Block, seq_len: int | None) -> list[Encoding]:
+def bloom(config: Block) -> list[Encoding]:
     """BLOOM: ALiBi as above."""
     return [alibi(config, ("num_attention_heads", "n_head"), ("num_hidden_layers", "n_layer"))]
 
 
-def mpt(config: Block, seq_len: int | None) -> list[Encoding]:
+def mpt(config: Block) -> list[Encoding]:
     """MPT: ALiBi as above, less each head's value at the last key, which softmax does not see."""
-    attention = config.block("attn_config") or Block({}, config.notes, "attn_config")
+    attention = config.block("attn_config") or Block({}, config.reading, "attn_config")
     if not attention.boolean_or("alibi", True):
         config.note("contradictory", "attn_config.alibi is false, but transformers' MPT has ALiBi all the same")
     bias_max = attention.number("alibi_bias_max")
@@ -58,7 +58,7 @@ def mpt(config: Block, seq_len: int | None) -> list[Encoding]:
     return [alibi(config, *names, bias_max=8 if bias_max is None else bias_max)]
 
 
-def t5(config: Block, seq_len: int | None) -> list[Encoding]:
+def t5(config: Block) -> list[Encoding]:
     """T5: one table per stack, looked up by all layers of it; none in the cross-attention; logits without 1/sqrt(head_dim)."""
     heads = config.either(("num_attention_heads", "num_heads"), most=shape.MOST_HEADS)
     if heads is None:

@@ -10,10 +10,10 @@ from posref.models.records import Encoding
 _rotary = PlainRope()
 
 
-def falcon(config: Block, seq_len: int | None) -> list[Encoding]:
+def falcon(config: Block) -> list[Encoding]:
     """The one encoding of such a model. Its ALiBi is added before the logits are divided by sqrt(head_dim)."""
     if not config.boolean_or("alibi", False):
-        return _rotary(config, seq_len)
+        return _rotary(config)
     channels = shape.head_dim(config)
     return [biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",), scale=_inverse_root(channels))]
 

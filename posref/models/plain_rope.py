@@ -1,41 +1,91 @@
-"""Families that rotate queries and keys of every layer alike, all of a head or its first channels."""
+"""Families with one rotation: of all layers or those of one kind, and of a whole head or its first channels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from posref.models import shape
 from posref.models._reading import Block, Reader
+from posref.models.axes import MRope
 from posref.models.records import Encoding
-from posref.models.rope import RopeKeys, read_parameters, rope_encoding
+from posref.models.rope import rope_encoding
+from posref.models.rope_keys import RopeKeys, RopeParameters, read_parameters
+from posref.models.scalings import BY_ALPHA
 
 
 @dataclass(frozen=True)
 class PlainRope:
-    """Reads one such family. The defaults are those of transformers' class for it."""
+    """Reads one such family. The defaults are those of transformers' class for it.
+
+    Parameters
+    ----------
+    head_dim
+        The default; None is hidden_size // num_attention_heads.
+    kinds, rotating
+        Which layers there are, and of which kinds those are that rotate; without a rule, all layers do.
+    channels
+        How the width of a head is found, where that is another way.
+    rotary_dim_key
+        A key for the channels that rotate, which counts where there is no factor for them.
+    """
 
     keys: RopeKeys = field(default_factory=RopeKeys)
     layout: str = "half"
-    head_dim: int | None = None  # None: hidden_size // num_attention_heads
+    head_dim: int | None = None
+    kinds: shape.KindRule | None = None
+    rotating: Sequence[str] = (shape.FULL, shape.SLIDING)
+    mrope: MRope | None = None
+    inverse: bool = False
+    channels: Callable[[Block], int | None] | None = None
+    rotary_dim_key: str | None = None
 
-    def __call__(self, config: Block, seq_len: int | None) -> list[Encoding]:
-        """The one encoding of such a model."""
+    def __call__(self, config: Block) -> list[Encoding]:
+        """The rotation, and what stands beside it."""
         rope = read_parameters(config, self.keys)
-        channels = shape.head_dim(config, self.head_dim)
-        return [
-            rope_encoding(
-                config,
-                rope,
-                head_dim=channels,
-                rotary_dim=_rotated(channels, rope.partial),
-                layers=shape.layers(config),
-                seq_len=seq_len,
-                layout=self.layout,
+        channels = shape.head_dim(config, self.head_dim) if self.channels is None else self.channels(config)
+        layers = self._layers(config)
+        beside = self._beside(config, rope, layers)
+        encoding = rope_encoding(
+            config,
+            rope,
+            head_dim=channels,
+            rotary_dim=self._rotary_dim(config, rope, channels),
+            layers=layers,
+            layout=self.layout,
+            mrope=self.mrope,
+            inverse=self.inverse,
+        )
+        return [encoding, *beside]
+
+    def _beside(self, config: Block, rope: RopeParameters, layers: tuple[int, ...] | None) -> list[Encoding]:
+        """What such a model has beside its rotation: nothing."""
+        return []
+
+    def _rotary_dim(self, config: Block, rope: RopeParameters, channels: int | None) -> int | None:
+        told = None
+        if self.rotary_dim_key is not None:
+            told = config.integer(self.rotary_dim_key, most=shape.MOST_CHANNELS)
+        by_factor = rotated(channels, rope.partial)
+        if told is None or told == by_factor:
+            return by_factor
+        if any(block.raw(self.keys.partial_key) is not None for block in (rope.block, config)):
+            name = config.name(self.rotary_dim_key or "")
+            config.note(
+                "contradictory", f"{name} {told} and {self.keys.partial_key} {rope.partial:g}; the latter is used"
             )
-        ]
+            return by_factor
+        return told
+
+    def _layers(self, config: Block) -> tuple[int, ...] | None:
+        if self.kinds is None:
+            return shape.layers(config)
+        kinds = shape.layer_kinds(config, self.kinds)
+        shape.note_nope(config, kinds, self.rotating)
+        return shape.of_kind(kinds, *self.rotating)
 
 
-def _rotated(channels: int | None, partial: float | None) -> int | None:
+def rotated(channels: int | None, partial: float | None) -> int | None:
     """The channels that rotate, rounded down as transformers does: int(0.334 * 192) is 64."""
     if channels is None or partial is None:
         return channels
@@ -62,6 +112,34 @@ LLAMA3_BLOCK = {
 # model_type -> its reader
 FAMILIES: dict[str, Reader] = {
     "apertus": PlainRope(RopeKeys(base=12e6, block=LLAMA3_BLOCK)),
+    "apertus1p5_text": PlainRope(RopeKeys(base=12e6, block=LLAMA3_BLOCK)),
+    "aria_text": PlainRope(),
+    "doge": PlainRope(),
+    "esmc": PlainRope(),
+    "eurobert": PlainRope(),
+    "exaone": PlainRope(RopeKeys(base=500000.0)),
+    "falcon_h1": PlainRope(),
+    "granite_swa": PlainRope(),
+    "granitemoe_swa": PlainRope(),
+    "gte": PlainRope(RopeKeys(base=160000.0)),
+    "higgs_audio_v2": PlainRope(RopeKeys(base=500000.0), head_dim=128),
+    "hunyuan_v1_dense": PlainRope(RopeKeys(kinds=BY_ALPHA)),
+    "hunyuan_v1_moe": PlainRope(RopeKeys(kinds=BY_ALPHA)),
+    "hy_v3": PlainRope(RopeKeys(base=11158840.0), head_dim=128),
+    "internlm3": PlainRope(),
+    "iquestcoder": PlainRope(),
+    "jetmoe": PlainRope(),
+    "jina_embeddings_v3": PlainRope(RopeKeys(base=20000.0)),
+    "minimax_m2": PlainRope(RopeKeys(base=5e6, partial=1.0), head_dim=128, rotary_dim_key="rotary_dim"),
+    "minimax_m3_vl_text": PlainRope(RopeKeys(base=5e6, partial=1.0), head_dim=128),
+    "molmo2_text": PlainRope(),
+    "moshi": PlainRope(),
+    "nanochat": PlainRope(inverse=True),
+    "nomic_bert": PlainRope(RopeKeys(base=1000.0)),
+    "openai_privacy_filter": PlainRope(RopeKeys(base=150000.0, block=GPT_OSS_BLOCK), layout="interleaved", head_dim=64),
+    "phimoe": PlainRope(RopeKeys(base=1e6)),
+    "sarvam_moe": PlainRope(RopeKeys(base=8e6, partial=1.0)),
+    "solar_open": PlainRope(RopeKeys(base=1e6, partial=1.0), head_dim=128),
     "arcee": PlainRope(),
     "bitnet": PlainRope(RopeKeys(base=500000.0)),
     "cohere": PlainRope(RopeKeys(base=500000.0), layout="interleaved"),

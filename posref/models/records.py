@@ -21,7 +21,8 @@ class Encoding:
     component
         ``"text"``, ``"vision"`` or ``"audio"``.
     part
-        None for the plain attention; ``"mla"`` for the part of a head that multi-head latent attention rotates.
+        None for the plain attention; ``"mla"`` for the part of a head that multi-head latent attention rotates, ``"indexer"`` for
+        that of the heads that choose which keys a query sees.
     layers
         Indices of the layers that have it; None where the file does not tell, and for what is added to the embeddings.
     """
@@ -34,6 +35,53 @@ class Encoding:
     def as_json(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+
+@dataclass(frozen=True)
+class ProportionalScaling:
+    """The fastest pairs of the whole head rotate, the others have frequency 0.
+
+    Of a head's D channels floor(partial_rotary_factor D / 2) pairs (i, i + D/2) rotate, by base ** (-2i / D) / factor.
+
+    Source: Barbero et al., "Round and Round We Go!" (2410.06205), p-RoPE; transformers ``proportional`` (Gemma 4).
+    """
+
+    partial_rotary_factor: float
+    factor: float = 1.0
+    rounding: str = "floor"
+
+    def rotating(self, pairs: int) -> int:
+        """How many of a head's pairs rotate."""
+        if self.rounding == "floor":
+            return int(self.partial_rotary_factor * 2 * pairs // 2)
+        return -(-int(self.partial_rotary_factor * 2 * pairs) // 2)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Positions of several axes, and which pair takes which; a token of text has the same position on all that are text's.
+
+    Parameters
+    ----------
+    names
+        Of the axes, in the order of the sections: ``time``, ``height``, ``width``.
+    sections
+        As the file has them, or the family's.
+    rule, ladder
+        As in :func:`posref.rope_axis_map` and :func:`posref.rope_axes_inv_freq`; rule ``"channels"``: the sections, doubled,
+        split the channels and not the pairs, which is not a rotation.
+    map
+        The axis of each pair, or with rule ``"channels"`` of each channel.
+    positions
+        What a position on such an axis is, where it is not a whole number that is counted from 0.
+    """
+
+    names: tuple[str, ...]
+    sections: tuple[int, ...]
+    rule: str
+    ladder: str
+    map: tuple[int, ...]
+    positions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +108,10 @@ class RopeEncoding(Encoding):
         That the encoding puts on the whole logit, beside the model's own scale.
     max_position_embeddings
         As the file has it; whether it includes the scaling differs between models.
+    inverse
+        Whether the model rotates by minus the angle.
+    axes
+        Where a pair's position comes from one of several axes; None: all from the one position of a token.
     """
 
     layout: str
@@ -68,12 +120,32 @@ class RopeEncoding(Encoding):
     rotary_dim: int | None
     offset: int | None
     base: float
-    scaling: Scaling | None
+    scaling: Scaling | ProportionalScaling | None
     seq_len: int | None
     inv_freq: tuple[float, ...] | None
     attention_factor: float | None
     softmax_factor: float
     max_position_embeddings: int | None
+    inverse: bool = False
+    axes: Axes | None = None
+
+
+@dataclass(frozen=True)
+class QueryScaleEncoding(Encoding):
+    """A factor on the queries that grows with their position p.
+
+    Parameters
+    ----------
+    rule
+        ``"llama4"``: 1 + beta ln(1 + floor((p + shift) / length)); ``"log-n"``: ln(p + shift) / ln(length), at least 1.
+    beta, length, shift
+        As in the rule; beta is None where it has none.
+    """
+
+    rule: str
+    beta: float | None
+    length: int
+    shift: int
 
 
 @dataclass(frozen=True)
@@ -128,13 +200,19 @@ class LearnedEncoding(Encoding):
     rows, dim
         Of the table.
     offset
-        The row of position 0.
+        The row of position 0, or of the first patch.
+    grid
+        Rows and columns of the patches that the table is for, row by row; None for a sequence.
+    resampling
+        How it is brought to another grid: ``"bilinear"`` or ``"bicubic"``; None: it is not.
     """
 
     stack: str | None
     rows: int | None
     dim: int | None
     offset: int
+    grid: tuple[int, int] | None = None
+    resampling: str | None = None
 
 
 @dataclass(frozen=True)
@@ -178,8 +256,8 @@ class ModelPositions:
 def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(v) for v in value]
-    if isinstance(value, Bucket):
-        return dataclasses.asdict(value)
+    if isinstance(value, (Bucket, Axes)):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):  # a scaling: its kind is its name
         fields = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
         return {"kind": type(value).__name__, **fields}

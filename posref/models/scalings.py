@@ -1,24 +1,28 @@
 """The rope types of config files: from the keys of a rope block to a scaling record.
 
-To add one, write its function and its line in ``KINDS``. Defaults and precedence are transformers'; each default is noted.
+To add one, write its function and its line in ``KINDS``. Defaults and precedence are transformers'; each default is noted. What
+other frameworks do otherwise is in :mod:`posref.models.frameworks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from posref.models._reading import Block, Untold
+from posref.models.records import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
+    NTKScaling,
     Scaling,
     YarnScaling,
 )
 
 MOST_PAIRS = 8192  # of a head: what real models have, times thirty; more only costs time
+Stretch = Scaling | ProportionalScaling
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,11 @@ class Source:
     """Where a scaling's parameters stand."""
 
     config: Block  # the model's block, with the lengths
-    block: Block  # rope_scaling or rope_parameters
-    original: int | None  # the family's original_max_position_embeddings, where the model's block has none
+    block: Block  # the rope block
+    original: int | None = None  # the family's original_max_position_embeddings, where the model's block has none
+    nested: bool = False  # the rope block is that of a layer type
+    partial: float | None = None
+    mla: bool = False
 
     @property
     def longest(self) -> int | None:
@@ -43,36 +50,54 @@ class Source:
             self.block.note("unusual", f"{self.block.name(key)} {value:g} is below 1")
         return value
 
-    def original_length(self) -> int:
-        """The model's key, which wins; then the rope block's; then the longest length, which is noted."""
+    def told_length(self) -> int | None:
+        """The original length as the file has it: the model's key, which wins, or the rope block's."""
         key = "original_max_position_embeddings"
         config, block = self.config, self.block
-        outer, inner = config.integer(key), block.integer(key)
+        outer, inner = None if self.nested else config.integer(key), block.integer(key)
         if outer is None and self.original is not None:
             outer = config.integer_or(key, self.original)
         if outer is not None and inner is not None and outer != inner:
             block.note("contradictory", f"{config.name(key)} {outer} and {block.name(key)} {inner}; the former is used")
-        told = inner if outer is None else outer
+        return inner if outer is None else outer
+
+    def original_length(self) -> int:
+        """The original length, or the longest length in its place, which is noted."""
+        key = "original_max_position_embeddings"
+        told = self.told_length()
         if told is not None:
             return told
         if self.longest is None:
             raise Untold(f"neither {key} nor max_position_embeddings is given")
-        block.note("defaulted", f"{block.name(key)} is absent, max_position_embeddings {self.longest} stands in for it")
+        name = self.block.name(key)
+        self.block.note("defaulted", f"{name} is absent, max_position_embeddings {self.longest} stands in for it")
         return self.longest
 
 
-def _linear(source: Source) -> Scaling:
+def linear(source: Source) -> Stretch:
+    """Position interpolation."""
     return LinearScaling(source.needed("factor", "linear"))
 
 
-def _dynamic(source: Source) -> Scaling:
+def dynamic(source: Source) -> Stretch:
+    """Dynamic NTK, from max_position_embeddings on."""
     factor, longest = source.needed("factor", "dynamic"), source.longest
     if longest is None:
         raise Untold("max_position_embeddings, from which dynamic scaling starts, is not given")
     return DynamicNTKScaling(factor, longest)
 
 
-def _yarn(source: Source) -> Scaling:
+def by_alpha(source: Source) -> Stretch:
+    """HunYuan's ``dynamic``: NTK with ``alpha`` for the factor, whatever the length; without it dynamic NTK."""
+    alpha = source.block.number("alpha")
+    if alpha is None:
+        return dynamic(source)
+    source.block.note("unusual", f"{source.block.name('alpha')} {alpha:g} is the factor of NTK scaling at any length")
+    return NTKScaling(alpha)
+
+
+def yarn(source: Source) -> Stretch:
+    """YaRN."""
     block, longest, original = source.block, source.longest, source.original_length()
     if "factor" in block.values and block.raw("factor") is None and longest is not None:
         factor = longest / original
@@ -82,20 +107,26 @@ def _yarn(source: Source) -> Scaling:
         if longest is not None and longest / original not in (1, factor):  # 1: the length does not include the scaling
             told = f"{block.name('factor')} {factor:g}, max_position_embeddings / original {longest / original:g}"
             block.note("contradictory", f"{told}; the former is used")
-    fast = block.number("beta_fast", least=0) or _assumed(block, "beta_fast", 32.0)
-    slow = block.number("beta_slow", least=0) or _assumed(block, "beta_slow", 1.0)
-    if fast == slow:
-        block.note("unusual", f"beta_fast and beta_slow are both {fast:g}: the ramp is a step")
+    fast, slow = betas(block)
     return YarnScaling(
         factor,
         original,
         fast,
         slow,
-        truncate=block.boolean_or("truncate", True),
+        truncate=_truncate(source),
         attention_factor=block.number("attention_factor", least=0),
         mscale=block.number("mscale", least=0),
         mscale_all_dim=block.number("mscale_all_dim", least=0),
     )
+
+
+def betas(block: Block) -> tuple[float, float]:
+    """YaRN's ``beta_fast`` and ``beta_slow``."""
+    fast = block.number("beta_fast", least=0) or _assumed(block, "beta_fast", 32.0)
+    slow = block.number("beta_slow", least=0) or _assumed(block, "beta_slow", 1.0)
+    if fast == slow:
+        block.note("unusual", f"beta_fast and beta_slow are both {fast:g}: the ramp is a step")
+    return fast, slow
 
 
 def _assumed(block: Block, key: str, default: float) -> float:
@@ -103,7 +134,18 @@ def _assumed(block: Block, key: str, default: float) -> float:
     return default
 
 
-def _llama3(source: Source) -> Scaling:
+def _truncate(source: Source) -> bool:
+    """``truncate``, which transformers looks for beside the layer types' blocks and not in them."""
+    if not source.nested:
+        return source.block.boolean_or("truncate", True)
+    if source.block.boolean("truncate") is False:
+        told = f"{source.block.name('truncate')} is false, which transformers does not look at in a layer type's block"
+        source.block.note("unusual", told)
+    return True
+
+
+def llama3(source: Source) -> Stretch:
+    """Llama 3.1's blend."""
     block, factor, original = source.block, source.needed("factor", "llama3"), source.original_length()
     low, high = source.needed("low_freq_factor", "llama3"), source.needed("high_freq_factor", "llama3")
     if low == high:
@@ -111,9 +153,10 @@ def _llama3(source: Source) -> Scaling:
     return Llama3Scaling(factor, original, low, high)
 
 
-def _longrope(source: Source) -> Scaling:
+def longrope(source: Source) -> Stretch:
+    """LongRoPE."""
     block, longest, original = source.block, source.longest, source.original_length()
-    short, long = (block.numbers(key, most=MOST_PAIRS) for key in ("short_factor", "long_factor"))
+    short, long = factor_lists(block)
     factor, own = block.number("factor"), block.number("attention_factor", least=0)
     if factor is None and longest is not None:
         factor = longest / original
@@ -123,11 +166,30 @@ def _longrope(source: Source) -> Scaling:
     return LongRopeScaling(short, long, original, factor, own)
 
 
-KINDS: dict[str, Callable[[Source], Scaling | None]] = {
-    "default": lambda source: None,
-    "linear": _linear,
-    "dynamic": _dynamic,
-    "yarn": _yarn,
-    "llama3": _llama3,
-    "longrope": _longrope,
+def factor_lists(block: Block) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """LongRoPE's divisors for short and long texts."""
+    return block.numbers("short_factor", most=MOST_PAIRS), block.numbers("long_factor", most=MOST_PAIRS)
+
+
+def proportional(source: Source) -> Stretch:
+    """The fastest pairs of the whole head."""
+    factor = source.block.number("factor")
+    return ProportionalScaling(1.0 if source.partial is None else source.partial, 1.0 if factor is None else factor)
+
+
+def plain(source: Source) -> None:
+    """No scaling."""
+
+
+Kind = Callable[[Source], "Stretch | None"]
+KINDS: Mapping[str, Kind] = {
+    "default": plain,
+    "linear": linear,
+    "dynamic": dynamic,
+    "yarn": yarn,
+    "llama3": llama3,
+    "longrope": longrope,
+    "proportional": proportional,
+    "gptj": plain,  # mlc-llm's word for interleaved pairs
 }
+BY_ALPHA: Mapping[str, Kind] = {"dynamic": by_alpha, "xdrope": by_alpha}  # HunYuan's

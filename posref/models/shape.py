@@ -1,8 +1,8 @@
-"""What several families read alike: the width of a head and the layers."""
+"""What several families read alike: the width of a head, the layers, and their kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from posref.models._reading import Block
 from posref.models.scalings import MOST_PAIRS
@@ -10,6 +10,10 @@ from posref.models.scalings import MOST_PAIRS
 MOST_CHANNELS = 2 * MOST_PAIRS
 MOST_LAYERS = 10000
 MOST_HEADS = 1024
+
+FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+OLDER_KINDS = {"mamba": LINEAR, "attention": FULL, "deepseek_sparse_attention": "indexed_attention"}
+KindRule = Callable[[Block, int], "Iterable[str] | None"]  # (config, number of layers) -> the kind of each layer
 
 
 def head_dim(
@@ -21,8 +25,11 @@ def head_dim(
     if default is not None:
         return config.integer_or("head_dim", default, most=MOST_CHANNELS)
     given = config.integer("head_dim", most=MOST_CHANNELS)
-    if given is not None:
-        return given
+    return divided(config, names) if given is None else given
+
+
+def divided(config: Block, names: Sequence[Sequence[str]] = (("hidden_size",), ("num_attention_heads",))) -> int | None:
+    """The model's width over its heads; None, with a note, where it cannot be told."""
     width, heads = (config.either(keys) for keys in names)
     told = " // ".join(config.name(keys[0]) for keys in names)
     if width is None or heads is None:
@@ -43,3 +50,70 @@ def layers(config: Block, names: Sequence[str] = ("num_hidden_layers",)) -> tupl
         config.note("unknown", f"the layers: {config.name(names[0])} is not given")
         return None
     return tuple(range(number))
+
+
+def layer_kinds(
+    config: Block, rule: KindRule, names: Sequence[str] = ("num_hidden_layers",), keys: Sequence[str] = ("layer_types",)
+) -> tuple[str, ...] | None:
+    """The kind of each layer: ``layer_types``, or the family's rule; None, with a note, where the file does not tell."""
+    given = next((words for key in keys if (words := config.words(key, most=MOST_LAYERS)) is not None), None)
+    number = config.either(names, most=MOST_LAYERS)
+    if given is not None:
+        told = f"{config.name(keys[0])} has {len(given)} entries, {config.name(names[0])} is {number}"
+        if number is not None and number > len(given):
+            raise ValueError(f"{told}: it must have one per layer")
+        if number is not None and number < len(given):
+            config.note("contradictory", f"{told}; the first {number} are used")
+        return tuple(OLDER_KINDS.get(kind, kind) for kind in given[:number])
+    if number is None:
+        config.note("unknown", f"the layers: {config.name(names[0])} is not given")
+        return None
+    kinds = rule(config, number)
+    return None if kinds is None else tuple(kinds)
+
+
+def of_kind(kinds: Sequence[str] | None, *wanted: str) -> tuple[int, ...] | None:
+    """The layers of these kinds."""
+    return None if kinds is None else tuple(i for i, kind in enumerate(kinds) if kind in wanted)
+
+
+def note_nope(config: Block, kinds: Sequence[str] | None, rotating: Sequence[str]) -> None:
+    """Say which layers attend without any position encoding."""
+    others = sorted({kind for kind in kinds or () if kind not in rotating})
+    for other in others:
+        note_layers(config, of_kind(kinds, other) or (), other)
+
+
+def note_layers(config: Block, indices: Sequence[int], why: str) -> None:
+    """Say of some layers that they have no position encoding, and why."""
+    config.note("nope", f"{runs(indices)} {'has' if len(indices) == 1 else 'have'} no position encoding ({why})")
+
+
+def runs(indices: Sequence[int]) -> str:
+    """Runs of layer indices, in words: layers 0-3, 5."""
+    found: list[list[int]] = []
+    for index in indices:
+        if found and index == found[-1][-1] + 1:
+            found[-1] = [found[-1][0], index]
+        else:
+            found.append([index])
+    return f"layer{'s' * (len(indices) != 1)} {', '.join('-'.join(map(str, run)) for run in found)}"
+
+
+def every(key: str | None, default: int, at: str = FULL, other: str = SLIDING, *, first: int | None = None) -> KindRule:
+    """Every n-th layer is of one kind, the others of another; n is a key's value, or the default, which is noted.
+
+    The n-th is number n - 1, 2 n - 1, ...; with ``first``, number first, first + n, ...
+    """
+
+    def kinds(config: Block, number: int) -> list[str]:
+        n = default if key is None else config.integer_or(key, default, most=MOST_LAYERS)
+        start = n - 1 if first is None else first
+        return [at if i % n == start % n else other for i in range(number)]
+
+    return kinds
+
+
+def all_of(kind: str) -> KindRule:
+    """All layers are of one kind."""
+    return lambda config, number: [kind] * number

@@ -23,7 +23,7 @@ from posref.models.records import (
     SinusoidalEncoding,
     T5Encoding,
 )
-from posref.rotary.scaling import Scaling
+from posref.models.scalings import Stretch
 
 FIRST = 4  # of a long list, before its last one
 LABELS = 10  # columns for the labels
@@ -157,7 +157,7 @@ _ROWS: dict[type[Encoding], Callable[..., Iterable[tuple[str, str]]]] = {
 }
 
 
-def _scaling(scaling: Scaling) -> str:
+def _scaling(scaling: Stretch) -> str:
     given = ((field.name, getattr(scaling, field.name)) for field in dataclasses.fields(scaling))
     fields = (f"{key} {_some(v) if isinstance(v, tuple) else _told(v)}" for key, v in given if v is not None)
     return f"{type(scaling).__name__}, {_list(fields)}"

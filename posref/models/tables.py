@@ -25,7 +25,7 @@ class Learned:
     more_rows: int = 0
     after_pad: bool = False
 
-    def __call__(self, config: Block, seq_len: int | None) -> list[Encoding]:
+    def __call__(self, config: Block) -> list[Encoding]:
         """The one encoding of such a model."""
         kind = config.word("position_embedding_type")  # transformers no longer reads it
         if kind not in (None, "absolute"):
@@ -35,7 +35,7 @@ class Learned:
         return [learned(None, None if rows is None else rows + self.more_rows, _size(config, self.dim), offset)]
 
 
-def whisper(config: Block, seq_len: int | None) -> list[Encoding]:
+def whisper(config: Block) -> list[Encoding]:
     """Whisper: sinusoids in the encoder, a learned table in the decoder."""
     dim = _size(config, ("hidden_size", "d_model"))
     source, target = _size(config, ("max_source_positions",)), _size(config, ("max_target_positions",))
@@ -45,7 +45,7 @@ def whisper(config: Block, seq_len: int | None) -> list[Encoding]:
     ]
 
 
-def m2m_100(config: Block, seq_len: int | None) -> list[Encoding]:
+def m2m_100(config: Block) -> list[Encoding]:
     """M2M100 and NLLB: fairseq's sinusoids, from the one after the padding token's on; the table grows with the input."""
     dim = _size(config, ("hidden_size", "d_model"))
     rows, offset = _size(config, ("max_position_embeddings",)), _after_pad(config)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -76,6 +77,12 @@ def report(posref_command: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
+def sleep() -> str:
+    """A command that lasts for a day, and that no other test runs."""
+    return f"sleep 86400.{uuid.uuid4().int % 10**9}"
+
+
+@pytest.fixture
 def processes() -> Callable[..., list[int]]:
     """Processes that have some words in their command line; without words, the children of this one, zombies among them."""
     if not Path("/proc/self/stat").exists():
@@ -113,10 +120,14 @@ def judge() -> Callable[..., Result]:
 
 @pytest.fixture
 def ratios() -> Callable[..., dict[str, float]]:
-    """The errors of functions as multiples of their bounds, each in the profile that it claims; checks that it does not implement
-    are left out, and it must implement some."""
+    """The errors of functions as multiples of their bounds, in the profile that they claim.
 
-    def measure(functions: dict[str, Any], profile: str, cases: Sequence[Case] = CASES, **about: Any) -> dict[str, float]:
+    Checks that they do not implement are left out; some they must.
+    """
+
+    def measure(
+        functions: dict[str, Any], profile: str, cases: Sequence[Case] = CASES, **about: Any
+    ) -> dict[str, float]:
         backend = describe("a right one", SimpleNamespace(**functions, **about))
         asked = [(c, d) for c, d in checks(backend, cases) if backend.function(c.function)]
         found = {case.check_id(dtype): _ratio(backend, case, dtype, profile) for case, dtype in asked}

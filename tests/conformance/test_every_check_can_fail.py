@@ -281,7 +281,11 @@ def test_gradients_alone(case: Case, wrong: str) -> None:
                 if wrong == "turns forward again":
                     return given(g, *args, **back)
                 if wrong == "divides by the magnitude":  # the inverse, as if tables were on the circle
-                    return transposed / 1.01 if case.function == "rope" else transposed / (args[0] ** 2 + args[1] ** 2).mean()
+                    return (
+                        transposed / 1.01
+                        if case.function == "rope"
+                        else transposed / (args[0] ** 2 + args[1] ** 2).mean()
+                    )
                 transposed[..., -1] = 0
                 return transposed
 

@@ -39,7 +39,9 @@ def test_a_fault_is_caught_in_every_type(fault: Fault, library: str) -> None:
     for dtype in TYPES:
         results = _results(describe(fault.id, SimpleNamespace(**functions, arrays=library, dtypes=[dtype])))
         failed = [r.id for r in results if r.status == FAILED]
-        print(f"{fault.id:37} {library:6} {dtype:9} {len(failed):2} of {len(results):2} checks: {', '.join(failed[:3])}")
+        print(
+            f"{fault.id:37} {library:6} {dtype:9} {len(failed):2} of {len(results):2} checks: {', '.join(failed[:3])}"
+        )
         assert {check.partition("/")[0] for check in failed} == set(functions)  # in each function that it makes wrong
 
 

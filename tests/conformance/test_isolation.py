@@ -28,7 +28,7 @@ def when(function, picks, act):
 def fork_and_die():
     if os.fork() == 0:  # holds the pipes of the process that dies, outside its process group
         os.setsid()
-        time.sleep(3)
+        time.sleep(8)  # longer than a check may take
         os._exit(0)
     os._exit(7)
 
@@ -67,7 +67,7 @@ def test_a_death_costs_one_check_and_says_how(run_backend: Callable[..., Any]) -
         "rope_attention_factor/none/default": "the process died of ",
     }
     functions = {check.partition("/")[0] for check in expected}
-    results = run_backend(WHEN, DEATHS, only=tuple(functions))
+    results = run_backend(WHEN, DEATHS, only=tuple(functions), timeout=5)
     assert set(results) == _ids(*functions)  # complete
     failures = _failures(results)
     assert set(failures) == set(expected)
@@ -235,13 +235,15 @@ def test_last_words_belong_to_the_check(run_backend: Callable[..., Any]) -> None
     )
 
 
-def test_nothing_is_left_running(run_backend: Callable[..., Any], processes: Callable[..., list[int]]) -> None:
+def test_nothing_is_left_running(
+    run_backend: Callable[..., Any], processes: Callable[..., list[int]], sleep: str
+) -> None:
     """Children of a worker that ends, hangs or dies are ended with it, and the worker is no zombie."""
     source = """
     import os, subprocess, time
 
     def alibi_slopes(num_heads):
-        subprocess.Popen(["sleep", "98765"])
+        subprocess.Popen(command.split())
         if num_heads == 2:
             os._exit(1)
         if num_heads == 3:
@@ -249,9 +251,9 @@ def test_nothing_is_left_running(run_backend: Callable[..., Any], processes: Cal
         return right.alibi_slopes(num_heads)
 
     def learned(table, positions):
-        subprocess.Popen(["sleep", "98765"])
+        subprocess.Popen(command.split())
         return right.learned(table, positions)
     """
-    run_backend(source, only=("alibi_slopes", "learned/rows"), timeout=1)
-    assert processes("sleep 98765") == []
+    run_backend(f"command = {sleep!r}\n", source, only=("alibi_slopes", "learned/rows"), timeout=1)
+    assert processes(sleep) == []
     assert processes() == []

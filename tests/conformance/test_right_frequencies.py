@@ -22,7 +22,7 @@ Ladder = Callable[[int, float], Any]
 
 
 def float32_power(dim: int, base: float) -> Any:
-    """transformers."""
+    """As in transformers."""
     return (np.float32(1) / np.float32(base) ** (np.arange(0, dim, 2, dtype="f") / np.float32(dim))).astype("f")
 
 
@@ -85,7 +85,10 @@ def _yarn(w: Any, scaling: Any, dim: int, base: float) -> Any:
         rotations = real(length) * w / real(math.tau)
         kept = (rotations - real(scaling.beta_slow)) / real(scaling.beta_fast - scaling.beta_slow)
     else:
-        ends = [dim * math.log(length / (b * math.tau)) / (2 * math.log(base)) for b in (scaling.beta_fast, scaling.beta_slow)]
+        ends = [
+            dim * math.log(length / (b * math.tau)) / (2 * math.log(base))
+            for b in (scaling.beta_fast, scaling.beta_slow)
+        ]
         low, high = (math.floor(ends[0]), math.ceil(ends[1])) if scaling.truncate else ends
         low, high = max(low, 0), min(high, dim - 1)
         kept = 1 - (np.arange(dim // 2, dtype=w.dtype) - real(low)) / real(high - low or 0.001)
@@ -94,7 +97,7 @@ def _yarn(w: Any, scaling: Any, dim: int, base: float) -> Any:
 
 
 def _llama3(w: Any, scaling: Any) -> Any:
-    """transformers and Meta."""
+    """As in transformers and in Meta's code."""
     low, high = scaling.low_freq_factor, scaling.high_freq_factor
     length, real = scaling.original_max_position_embeddings, w.dtype.type
     wavelength = real(math.tau) / w
@@ -196,7 +199,8 @@ def _given(inputs: Any, base: float) -> Call:
 
 def test_cos_and_sin_of_given_frequencies_within_0_8(ratios: Any) -> None:
     many = [
-        one("rope_cos_sin", f"many-{b:g}", lambda i, b=b: _given(i, b), dtypes=("float64", "float32")) for b in (1e4, 5e5)
+        one("rope_cos_sin", f"many-{b:g}", lambda i, b=b: _given(i, b), dtypes=("float64", "float32"))
+        for b in (1e4, 5e5)
     ]
     cases = [c for c in CASES if c.function == "rope_cos_sin"] + many
     measured = ratios({"rope_cos_sin": given}, "float32", cases)
@@ -228,7 +232,8 @@ def test_fused_rotations_within_0_8(ratios: Any, ladder: Ladder, profile: str) -
 
 def test_an_iterated_product_may_fail(ratios: Any) -> None:
     """Each frequency as the one before times base**(-2/dim) in float32, as in ggml: the ratio's own rounding counts once for
-    every pair before. The bound grows with the logarithm of the frequency and not with the index, so wide heads leave it."""
+    every pair before. The bound grows with the logarithm of the frequency and not with the index, so wide heads leave it.
+    """
 
     def iterated(size: int, base: float) -> Any:
         step = np.float32(base ** (-2 / size))

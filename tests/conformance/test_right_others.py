@@ -199,7 +199,7 @@ def _eager(work: Any, weights: Any = None, *, query_first: bool = False) -> Call
 
 
 def _fused(q: Any, k: Any, v: Any, *, bias: Any = None, mask: Any = None, scale: float | None = None) -> Any:
-    """torch's own fused attention."""
+    """The fused attention of torch."""
     torch = _torch()
     if not k.shape[-2] or not q.shape[-2] or (mask is not None and not bool(mask.any(dim=-1).all())):
         raise NotImplementedError("nothing to attend to")
@@ -211,7 +211,13 @@ def _fused(q: Any, k: Any, v: Any, *, bias: Any = None, mask: Any = None, scale:
 
 @pytest.mark.parametrize(
     ("name", "profile"),
-    [("float32", "float32"), ("fused", "native"), ("native", "native"), ("query first", "native"), ("float32 softmax", "native")],
+    [
+        ("float32", "float32"),
+        ("fused", "native"),
+        ("native", "native"),
+        ("query first", "native"),
+        ("float32 softmax", "native"),
+    ],
 )
 def test_attention_within_0_8(ratios: Any, name: str, profile: str) -> None:
     torch = _torch()

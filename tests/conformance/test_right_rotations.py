@@ -46,7 +46,7 @@ def table(x: Any, cos: Any, sin: Any, *, layout: str = "half") -> Any:
 
 
 def rotate_half(x: Any, cos: Any, sin: Any) -> Any:
-    """x cos + rotate_half(x) sin with tables that are repeated, in x's type."""
+    """The usual formula, x cos + rotate_half(x) sin, with tables that are repeated, in x's type."""
     _whole(x, cos)
     both_cos, both_sin = (np.concatenate([t, t], axis=-1).astype(x.dtype) for t in (cos, sin))
     a, b = np.split(x, 2, axis=-1)
@@ -98,7 +98,7 @@ def test_torch_within_0_8(ratios: Any, dtype: str, how: str) -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
 
     def eager(x: Any, cos: Any, sin: Any) -> Any:
-        """transformers' apply_rotary_pos_emb with tables in x's type, as its models pass them."""
+        """As transformers' apply_rotary_pos_emb with tables in x's type, as its models pass them."""
         if 2 * cos.shape[-1] != x.shape[-1]:
             raise NotImplementedError("partial rotary")
         cos, sin = (torch.cat([t, t], dim=-1).to(x.dtype) for t in (cos, sin))
@@ -115,5 +115,7 @@ def test_torch_within_0_8(ratios: Any, dtype: str, how: str) -> None:
 
     rotation, profile = {"eager": (eager, "native"), "complex": (complex_, "float32")}[how]
     measured = ratios({"rope_apply": rotation}, profile, ROTATIONS, arrays="torch", dtypes=[dtype])
-    print(f"torch {how:14} {profile:8} {dtype:8} {max(measured.values()):.2f} {max(measured, key=lambda c: measured[c])}")
+    print(
+        f"torch {how:14} {profile:8} {dtype:8} {max(measured.values()):.2f} {max(measured, key=lambda c: measured[c])}"
+    )
     assert max(measured.values()) <= MOST

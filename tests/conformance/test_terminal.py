@@ -128,12 +128,11 @@ def test_a_name_that_the_encoding_lacks(tmp_path: Path, posref_command: Any, enc
 # --- an end before the end ------------------------------------------------------------------------------------------
 
 SLOW = """
-import subprocess, time
+import subprocess
 
 def alibi_slopes(num_heads):
     if num_heads == 3:
-        print("sleep", flush=True)
-        subprocess.run(["sleep", "87654"])
+        subprocess.run(command.split())
     return right.alibi_slopes(num_heads)
 """
 
@@ -149,11 +148,11 @@ def _interrupt(process: subprocess.Popen[str], started: Callable[[], Any]) -> tu
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_gives_the_report_so_far(
-    backend_file: Callable[..., str], processes: Callable[..., list[int]], as_json: bool
+    backend_file: Callable[..., str], processes: Callable[..., list[int]], sleep: str, as_json: bool
 ) -> None:
-    path = backend_file(SLOW)
+    path = backend_file(f"command = {sleep!r}\n", SLOW)
     process = _start("check", path, "--only", "alibi_slopes", "--timeout", "60", *(["--json"] if as_json else []))
-    out, err = _interrupt(process, lambda: processes("sleep 87654"))
+    out, err = _interrupt(process, lambda: processes(sleep))
     assert process.returncode == 2
     assert err == "posref: interrupted\n"
     if as_json:
@@ -162,17 +161,17 @@ def test_ctrl_c_gives_the_report_so_far(
         assert [c["id"] for c in report["checks"]] == ["alibi_slopes/heads-1/default", "alibi_slopes/heads-2/default"]
     else:
         assert out.splitlines()[-1] == "interrupted, so far yes: 2 checks passed"
-    assert processes("sleep 87654") == []
+    assert processes(sleep) == []
 
 
 def test_ctrl_c_while_a_backend_is_imported(
-    backend_file: Callable[..., str], processes: Callable[..., list[int]]
+    backend_file: Callable[..., str], processes: Callable[..., list[int]], sleep: str
 ) -> None:
-    path = backend_file('import subprocess\nsubprocess.run(["sleep", "76543"])\n')
+    path = backend_file(f"import subprocess\nsubprocess.run({sleep.split()!r})\n")
     process = _start("check", path)
-    _, err = _interrupt(process, lambda: processes("sleep 76543"))
+    _, err = _interrupt(process, lambda: processes(sleep))
     assert (process.returncode, err.strip()) == (2, "posref: interrupted")
-    assert processes("sleep 76543") == []
+    assert processes(sleep) == []
 
 
 def test_a_reader_that_goes_away_is_no_verdict() -> None:
@@ -198,13 +197,13 @@ def test_a_full_disk_is_one_line(posref_command: Callable[..., Any]) -> None:
 
 
 def test_an_import_that_hangs_is_given_up(
-    backend_file: Callable[..., str], monkeypatch: pytest.MonkeyPatch, processes: Callable[..., list[int]]
+    backend_file: Callable[..., str], monkeypatch: pytest.MonkeyPatch, processes: Callable[..., list[int]], sleep: str
 ) -> None:
     from posref_conformance import runner
     from posref_conformance.backend import BackendError
 
     monkeypatch.setattr(runner, "LOADING", 2.0)
-    path = backend_file('import subprocess\nsubprocess.run(["sleep", "65432"])\n')
+    path = backend_file(f"import subprocess\nsubprocess.run({sleep.split()!r})\n")
     with pytest.raises(BackendError, match=r"was not imported within 2 s$"):
         runner.Runner(path)
-    assert processes("sleep 65432") == []
+    assert processes(sleep) == []

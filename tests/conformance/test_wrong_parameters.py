@@ -87,7 +87,9 @@ def _attention_factor(power: int) -> Functions:
 
 PARAMETERS: dict[str, Functions] = {
     "base 10001 for 10000": _kwargs(WITH_BASE, lambda k: {**k, "base": k.get("base", 10000.0) * 1.0001}),
-    "max_period 10001 for 10000": _kwargs(("timestep_embedding",), lambda k: {**k, "max_period": k.get("max_period", 1e4) * 1.0001}),
+    "max_period 10001 for 10000": _kwargs(
+        ("timestep_embedding",), lambda k: {**k, "max_period": k.get("max_period", 10000.0) * 1.0001}
+    ),
     "factor 1 % too large": _scaled(0.01),
     "positions one too large": _positions(lambda p: p + np.ones((), p.dtype)),
     "positions in bfloat16": _positions(lambda p: p.astype(ml_dtypes.bfloat16).astype(np.float64)),
@@ -96,13 +98,15 @@ PARAMETERS: dict[str, Functions] = {
     "attention factor squared": _attention_factor(2),
     "slopes 0.1 % too large": {"alibi_slopes": lambda n: right.alibi_slopes(n) * 1.001},
     "slopes in bfloat16": {"alibi_slopes": lambda n: right.alibi_slopes(n).astype(ml_dtypes.bfloat16).astype("f")},
-    "max_distance 127 for 128": _kwargs(("t5_bucket", "t5_bias"), lambda k: {**k, "max_distance": k.get("max_distance", 128) - 1}),
+    "max_distance 127 for 128": _kwargs(
+        ("t5_bucket", "t5_bias"), lambda k: {**k, "max_distance": k.get("max_distance", 128) - 1}
+    ),
     "scale 0.1 % too large": {
         "attention": lambda q, k, v, *, scale=None, **rest: right.attention(
             q, k, v, scale=1.001 * (q.shape[-1] ** -0.5 if scale is None else scale), **rest
         )
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", PARAMETERS)
@@ -154,7 +158,11 @@ def test_frequencies_and_angles_in_16_bits(what: str, narrow: Any) -> None:
 
     with np.errstate(over="ignore", invalid="ignore"):
         caught = _caught({"rope_table": rope_table, "rope": rope})
-        for dtype in ("float32", "float16", "bfloat16"):  # with 16-bit data too: the loss is in the positions that count
+        for dtype in (
+            "float32",
+            "float16",
+            "bfloat16",
+        ):  # with 16-bit data too: the loss is in the positions that count
             assert _caught({"rope": rope}, dtypes=[dtype])["rope"], dtype
     assert all(caught.values())
     _print(f"{what} in {np.dtype(narrow).name}", caught)
@@ -181,7 +189,9 @@ def test_the_smallest_errors_that_are_seen() -> None:
         def rope_table(positions: Any, dim: int, **kwargs: Any) -> Any:
             kwargs["base"] = kwargs.get("base", 10000.0) * (1 + base)
             if getattr(kwargs.get("scaling"), "factor", None) is not None:
-                kwargs["scaling"] = dataclasses.replace(kwargs["scaling"], factor=kwargs["scaling"].factor * (1 + factor))
+                kwargs["scaling"] = dataclasses.replace(
+                    kwargs["scaling"], factor=kwargs["scaling"].factor * (1 + factor)
+                )
             return tuple(t.astype("f") for t in right.rope_table(positions + shift, dim, **kwargs))
 
         return {"rope_table": rope_table}

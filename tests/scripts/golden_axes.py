@@ -260,11 +260,15 @@ TABLES = [
     axes_table("fractions", [[[0.5, -3.75]], [[1234.5678, 1e-3]]], [1, 0, 1], "per_axis", base=[100.0, 50.0]),
 ]
 
+# three axes, two tokens
 MIXED = [
-    ("one head, two axes", {"positions": [[0, 1, 5], [0, -2, 13]], "frequencies": numbers(500, 2, 3)}),
-    ("three heads", {"positions": [[0, 1], [3, 13]], "frequencies": numbers(510, 2, 3, 2)}),
-    ("three axes: Mochi", {"positions": [[0.5], [-3.25], [7]], "frequencies": numbers(520, 3, 2, 2)}),
-    ("angles that cancel", {"positions": [[3, 3, 30], [1, 2**40, -10]], "frequencies": [[0.1, -0.5], [-0.3, 1e-12]]}),
+    ("one head", {"positions": [[0, 1], [5, -2], [0.5, 13]], "frequencies": numbers(500, 3, 4)}),
+    ("two heads: Mochi", {"positions": [[0, 1], [-3.25, 7], [2.5, 0]], "frequencies": numbers(510, 3, 2, 3)}),
+    ("an axis that does not move", {"positions": [[3, 4], [0, 0], [1, 2]], "frequencies": numbers(520, 3, 2)}),
+    (
+        "angles that cancel",
+        {"positions": [[3, 30], [-1, -10], [0, 2**40]], "frequencies": [[0.1, -0.5], [0.3, -1.5], [1e-12, 0.25]]},
+    ),
 ]
 
 

@@ -1,0 +1,138 @@
+"""The rope keys of a config, in all their spellings.
+
+The rules are transformers': ``rope_scaling`` before ``rope_parameters``; within it ``rope_type`` before the older ``type``; its
+own ``rope_theta`` and ``partial_rotary_factor`` before those beside it; but a top-level
+``original_max_position_embeddings`` before its own, unless there is a block per layer type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from posref._arguments import choice
+from posref.models._reading import Block, Untold
+from posref.models.frameworks import framework_of
+from posref.models.scalings import Kind, Source, Stretch
+
+OTHER_NAMES = {"su": "longrope"}  # older names of rope types
+
+
+@dataclass(frozen=True)
+class RopeKeys:
+    """How a family of models spells its rope keys, and what it assumes where they are absent."""
+
+    base: float = 10000.0
+    base_key: str | None = "rope_theta"  # None: no key beside the rope block
+    partial: float | None = None  # None: the family always rotates whole heads
+    partial_key: str = "partial_rotary_factor"
+    original: int | None = None
+    block: Mapping[str, Any] = field(default_factory=dict)
+    older_types: Mapping[str, str] = field(default_factory=lambda: OTHER_NAMES)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # rope types that mean something else in this family
+    mla: bool = False
+
+
+@dataclass(frozen=True)
+class RopeParameters:
+    """What the rope keys say, before the shape of the model comes in."""
+
+    block: Block
+    kind: str
+    base: float
+    partial: float | None
+    scaling: Stretch | None
+    missing: str | None  # why there is no scaling although the file has one
+    seq_len: int | None = None  # that a framework sets in advance
+
+
+def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -> RopeParameters:
+    """Read a rope block and what stands beside it.
+
+    Parameters
+    ----------
+    config
+        The model's keys.
+    keys
+        The family's spelling and defaults.
+    block
+        The one of a layer type; None is the model's only one, ``rope_scaling`` or ``rope_parameters``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An unknown rope type, a key that is missing, or a value of the wrong type or range.
+    """
+    nested = block is not None
+    if block is None:
+        block = _only_block(config, keys)
+    kinds = {**framework_of(config).kinds, **keys.kinds}
+    kind = rope_type(block, keys.older_types, tuple(kinds))
+    base = _inner_or_outer(block, "rope_theta", config, keys.base_key, above=1)
+    if base is None:
+        base = keys.base
+        (block if keys.base_key is None else config).note_default(keys.base_key or "rope_theta", f"{base:g}")
+    partial = None
+    if keys.partial is not None or kind == "proportional":
+        partial = _inner_or_outer(block, "partial_rotary_factor", config, keys.partial_key, above=0)
+        if partial is None:
+            partial = 1.0 if keys.partial is None else keys.partial
+            if partial != 1:
+                config.note_default(keys.partial_key, f"{partial:g}")
+    source = Source(config, block, keys.original, nested, partial, keys.mla)
+    try:
+        scaling, missing = kinds[kind](source), None
+    except Untold as problem:
+        scaling, missing = None, str(problem)
+    return RopeParameters(block, kind, base, None if kind == "proportional" else partial, scaling, missing)
+
+
+def flat_blocks(config: Block) -> tuple[Block | None, Block | None]:
+    """``rope_scaling`` and ``rope_parameters``; None where they are absent or empty."""
+    old, new = config.block("rope_scaling"), config.block("rope_parameters")
+    return tuple(block if block is not None and block.values else None for block in (old, new))  # type: ignore[return-value]
+
+
+def rope_type(block: Block, older_types: Mapping[str, str], known: Sequence[str]) -> str:
+    """The rope type of a block, by the framework's rule for which of two spellings wins."""
+    framework = framework_of(block)
+    new, old = block.word("rope_type"), block.word("type")
+    spellings = [("rope_type", new), ("type", old)]
+    if framework.older_type_wins:
+        spellings.reverse()
+    if new is not None and old is not None and new != old:
+        framework.two_types(block, new, old)
+    key, kind = next(((key, word) for key, word in spellings if word is not None), ("rope_type", "default"))
+    if kind in older_types:
+        block.note("unusual", f"rope type {kind!r} is an older name of {older_types[kind]!r}")
+        kind = older_types[kind]
+    return choice(kind, block.name(key), known)
+
+
+def _only_block(config: Block, keys: RopeKeys) -> Block:
+    old, new = flat_blocks(config)
+    if old and new and old.values != new.values:
+        config.note("contradictory", "rope_scaling and rope_parameters differ; the former is used")
+    block = old or new
+    if block is None:
+        block = Block(keys.block, config.reading, config.name("rope_parameters"))
+        if keys.block:
+            told = ", ".join(f"{key} {value}" for key, value in keys.block.items())
+            config.note("defaulted", f"rope_parameters are absent, transformers' default is {told}")
+    for key, value in block.values.items():
+        if isinstance(value, Mapping):
+            raise ValueError(
+                f"{block.name(str(key))} must be a number, string or list: this model has one block for all layers"
+            )
+    return block
+
+
+def _inner_or_outer(block: Block, key: str, config: Block, outer_key: str | None, *, above: float) -> float | None:
+    """The value in the rope block, which wins, or the one beside it."""
+    inner = block.number(key, above=above)
+    outer = None if outer_key is None else config.number(outer_key, above=above)
+    if outer_key is not None and inner is not None and outer is not None and inner != outer:
+        told = f"{block.name(key)} {inner:g} and {config.name(outer_key)} {outer:g}"
+        block.note("contradictory", f"{told}; the former is used")
+    return outer if inner is None else inner
