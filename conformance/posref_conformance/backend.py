@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from posref_conformance.arrays import Arrays, arrays_of
+from posref_conformance.arrays import NAMED, Arrays, arrays_of
 from posref_conformance.arrays._converted import Library as Converted
 from posref_conformance.budgets import PROFILES
 from posref_conformance.wording import one_line, problem_line
@@ -61,6 +61,9 @@ def load(name: str) -> Backend:
     except BackendError:
         raise
     except (Exception, SystemExit) as problem:  # whatever an import may raise
+        library = getattr(problem, "name", None)
+        if isinstance(problem, ModuleNotFoundError) and library in NAMED:
+            raise BackendError(f"{name} unavailable: {library} is not installed") from problem
         raise BackendError(f"{name} cannot be imported: {problem_line(problem)}") from problem
 
 
