@@ -5,7 +5,7 @@ In the presets D is the number of channels that turn; t, h, w are cells in time,
 
 from __future__ import annotations
 
-from posref.catalogue import Encoding
+from posref._encoding import Encoding
 
 _TABLES = ("rope_axes_table", "rope_axis_map", "rope_axes_inv_freq", "rope_axes_cos_sin")
 
@@ -177,7 +177,8 @@ AXES: tuple[Encoding, ...] = (
         (
             "Interleaved sections that are used up: transformers, vLLM, sglang and timm give the pair to axis 0, ggml to a "
             "fourth one. Qwen3-VL's pairs 61 and 62 turn with time, or in llama.cpp not at all.",
-            "The order of mrope_section: t, h, w (Qwen, GLM, Bailing), h, w, t (ERNIE), p, w, h, t (HunYuan).",
+            "The order of mrope_section: t, h, w (Qwen, GLM, Bailing), h, w, t (ERNIE, whose code takes positions as t, h, w all "
+            "the same), p, w, h, t (HunYuan).",
             "Sections of a wrong sum: vLLM refuses them, sglang rescales them, transformers and timm do not look at axis 0's "
             "where the rule is interleaved: give axis 0 what is left over.",
         ),

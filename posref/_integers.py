@@ -86,11 +86,19 @@ def hard_cos_sin(angle: Ratio, gain: Ratio, radians: bool, dtype: np.dtype[Any])
     return least
 
 
+def quotient(value: Ratio) -> float:
+    """A fraction as float64: Python rounds it correctly, subnormal numbers too. Overflow gives infinity."""
+    try:
+        return value[0] / value[1]
+    except OverflowError:
+        return math.inf if value[0] > 0 else -math.inf
+
+
 def rounded_ratio(value: Ratio, dtype: np.dtype[Any]) -> Any:
     """A fraction rounded once to a floating type of at most 53 bits."""
-    near = value[0] / value[1]  # Python rounds it correctly, subnormal numbers too
-    if dtype == np.float64:
-        return near
+    near = quotient(value)
+    if dtype == np.float64 or math.isinf(near):
+        return dtype.type(near)
     exact, there = Fraction(*value), Fraction(near)
     if there != exact and int(math.ldexp(math.frexp(near)[0], 53)) % 2 == 0:
         near = math.nextafter(near, math.inf if there < exact else -math.inf)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from posref._integers import Ratio, hard_cos_sin, narrowed, rounded_ratio
+from posref._integers import Ratio, hard_cos_sin, narrowed, quotient, rounded_ratio
 from posref._rotation import (
     ERROR,
     POINTS,
@@ -40,7 +40,7 @@ def column_groups(frequencies: list[Ratio], reach: float, radians: bool) -> Iter
     Slow ones are looked for at the end, where ladders have them. Elsewhere they are only slower to compute.
     """
     most = (6.28 if radians else 1.0) / (2 * POINTS)
-    fast = 1 + max((i for i, (n, d) in enumerate(frequencies) if reach * abs(n / d) > most), default=-1)
+    fast = 1 + max((i for i, f in enumerate(frequencies) if reach * abs(quotient(f)) > most), default=-1)
     fast = fast if reach else len(frequencies)  # all zero: the tables do it
     for start, stop in ((0, fast), (fast, len(frequencies))):
         for column in range(start, stop, COLUMNS):

@@ -2,42 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from posref._catalogue_axes import AXES
+from posref._encoding import Encoding
 
-
-@dataclass(frozen=True)
-class Encoding:
-    """What an encoding is, and where to find it.
-
-    Parameters
-    ----------
-    id
-        Short and stable.
-    family
-        How position enters: ``additive`` (to the embeddings), ``rotary`` (queries and keys turn), ``bias`` (to the logits).
-    functions
-        Names in posref, the first is the one to start with.
-    formula
-        LaTeX, without delimiters.
-    source
-        Paper or code that defines it.
-    used_by
-        Models and libraries.
-    presets
-        Name -> the arguments that a named model means.
-    disagreements
-        Where public implementations differ, one sentence each.
-    """
-
-    id: str
-    family: str
-    title: str
-    functions: tuple[str, ...]
-    formula: str
-    source: str
-    used_by: str
-    presets: tuple[tuple[str, str], ...] = ()
-    disagreements: tuple[str, ...] = ()
+__all__ = ["CATALOGUE", "Encoding"]
 
 
 _ROPE = ("rope", "rope_inv_freq", "rope_attention_factor", "rope_cos_sin", "rope_table", "rope_apply")
@@ -192,6 +160,7 @@ CATALOGUE: tuple[Encoding, ...] = (
             "always (mlx-lm).",
         ),
     ),
+    *AXES,
     Encoding(
         "alibi",
         "bias",

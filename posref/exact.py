@@ -44,7 +44,16 @@ def real_arithmetic(positions: NDArray[Any] | None = None) -> Iterator[None]:
     """A decimal context with digits enough for `cos_sin` at these positions: 60 after those of the largest one."""
     largest = _reach(positions) if positions is not None else 1.0
     digits = 60 + math.ceil(math.log10(max(largest, 1.0)))
-    with decimal.localcontext(decimal.Context(prec=digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)):
+    # a frequency below 10^-2000 is 0: times a position, times a gain, nothing of it would show in a float64
+    with decimal.localcontext(decimal.Context(prec=digits, Emin=-2000, Emax=decimal.MAX_EMAX)):
+        yield
+
+
+@contextmanager
+def further_digits(multiplier: Decimal) -> Iterator[None]:
+    """As many more digits as the multiplier has before its point: for frequencies that grow with it, and angles with them."""
+    with decimal.localcontext() as context:
+        context.prec += max(0, multiplier.adjusted() + 1)
         yield
 
 

@@ -118,7 +118,7 @@ def test_records_are_told_apart_by_their_ids() -> None:
 @pytest.mark.parametrize("encoding", CATALOGUE, ids=lambda e: e.id)
 def test_a_record_is_whole(encoding: Encoding) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", encoding.id)
-    assert encoding.family in ("additive", "rotary", "bias")
+    assert encoding.family in ("additive", "rotary", "bias", "relative")
     assert encoding.functions
     for function in encoding.functions:
         assert callable(getattr(posref, function))

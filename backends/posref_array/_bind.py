@@ -7,7 +7,7 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from posref_array import additive, bias, judge, rotary
+from posref_array import additive, axes, bias, judge, rotary
 from posref_array._support import Namespace
 
 FUNCTIONS = (
@@ -17,6 +17,14 @@ FUNCTIONS = (
     rotary.rope_table,
     rotary.rope_apply,
     rotary.rope,
+    axes.rope_axis_map,
+    axes.rope_axes_inv_freq,
+    axes.rope_axes_cos_sin,
+    axes.rope_axes_table,
+    axes.rope_mixed_cos_sin,
+    axes.rope_apply_channels,
+    axes.grid_positions,
+    axes.grid_coordinates,
     additive.sinusoidal,
     additive.timestep_embedding,
     additive.learned,

@@ -14,6 +14,16 @@ What is CuPy's and not ours:
 from posref_array import rope_attention_factor
 from posref_cupy._device import unavailable
 from posref_cupy.additive import learned, sinusoidal, timestep_embedding
+from posref_cupy.axes import (
+    grid_coordinates,
+    grid_positions,
+    rope_apply_channels,
+    rope_axes_cos_sin,
+    rope_axes_inv_freq,
+    rope_axes_table,
+    rope_axis_map,
+    rope_mixed_cos_sin,
+)
 from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
 from posref_cupy.judge import attention
 from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_table
@@ -25,12 +35,20 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "grid_coordinates",
+    "grid_positions",
     "learned",
     "rope",
     "rope_apply",
+    "rope_apply_channels",
     "rope_attention_factor",
+    "rope_axes_cos_sin",
+    "rope_axes_inv_freq",
+    "rope_axes_table",
+    "rope_axis_map",
     "rope_cos_sin",
     "rope_inv_freq",
+    "rope_mixed_cos_sin",
     "rope_table",
     "sinusoidal",
     "t5_bias",

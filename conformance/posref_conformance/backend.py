@@ -15,7 +15,7 @@ from typing import Any
 
 from posref_conformance.arrays import NAMED, Arrays, arrays_of
 from posref_conformance.arrays._converted import Library as Converted
-from posref_conformance.budgets import PROFILES
+from posref_conformance.roundings import PROFILES
 from posref_conformance.wording import one_line, problem_line
 
 GROUP = "posref.backends"

@@ -40,16 +40,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
+from posref_conformance import budgets_axes
 from posref_conformance.case import Call
-
-Bound = NDArray[np.float64]
-Bounds = dict[str, list[Bound]]  # precision profile -> a bound per output; the tightest profile first
-
-C = 4.0
-ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-SMALLEST = {"float64": 0.0, "float32": 2.0**-149, "float16": 4 * 2.0**-25, "bfloat16": 2.0**-133}
-PROFILES = ("float32", "table", "native")
-ONE = ""  # the profile of functions that have only one
+from posref_conformance.roundings import (
+    ONE,
+    ROUNDOFF,
+    SMALLEST,
+    Bounds,
+    exact_equality,
+    ladder_roundings,
+    last_rounding,
+    phase_error,
+    rope_frequencies,
+    rotation_error,
+    values_of,
+    working_roundoff,
+)
 
 
 def bounds(function: str, call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
@@ -57,144 +63,79 @@ def bounds(function: str, call: Call, expected: list[NDArray[Any]], dtypes: list
     return _BUDGETS[function](call, expected, dtypes)
 
 
-def _working(dtype: str) -> float:
-    return ROUNDOFF["float64"] if dtype == "float64" else ROUNDOFF["float32"]
-
-
-def _cast(dtype: str, y: NDArray[Any]) -> Bound:
-    """The last rounding, where it is not already the working type's; half of it more for a cast from a rounded value."""
-    rounding = 1.5 * ROUNDOFF[dtype] * np.abs(y) if dtype in ("float16", "bfloat16") else 0.0 * y
-    return rounding + SMALLEST[dtype]
-
-
-def _values(call: Call, i: int) -> NDArray[np.float64]:
-    return np.asarray(call.args[i]).astype(np.float64)
-
-
-def _ladder_roundings(w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """c_w of a power of the base."""
-    return 3 * np.abs(np.log(w)) + 2
-
-
-def _rope_frequencies(dim: int, kwargs: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The frequencies that a call means, and c_w for each."""
-    base, scaling = kwargs.get("base", 10000.0), kwargs.get("scaling")
-    w = posref.rope_inv_freq(dim, base=base, scaling=scaling, seq_len=kwargs.get("seq_len"))
-    plain = posref.rope_inv_freq(dim, base=base)
-    c_w = _ladder_roundings(np.minimum(w, plain))
-    if scaling is not None:
-        c_w += 4
-    if isinstance(scaling, (posref.YarnScaling, posref.Llama3Scaling)):
-        slow = plain / scaling.factor
-        between = (np.abs(w - plain) > 1e-9 * plain) & (np.abs(w - slow) > 1e-9 * w)
-        c_w += np.where(between, 16 * np.abs(plain - slow) / w, 0.0)
-    return w, c_w
-
-
-def _phase(theta: NDArray[Any], c_w: NDArray[Any] | float, u: float, g: float) -> Bound:
-    return np.asarray(u * (C + (C + c_w) * np.abs(theta)) * g)
-
-
 # --- rotary ---------------------------------------------------------------------------------------------------------
 
 
 def _inv_freq(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    w, c_w = _rope_frequencies(call.args[0], call.kwargs)
-    return {ONE: [(c_w + 2) * _working(dtypes[0]) * w + _cast(dtypes[0], w)]}
+    w, c_w = rope_frequencies(call.args[0], call.kwargs)
+    return {ONE: [(c_w + 2) * working_roundoff(dtypes[0]) * w + last_rounding(dtypes[0], w)]}
 
 
 def _attention_factor(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     # a logarithm, a product, a sum, perhaps a quotient or a root: 8 roundings
-    return {ONE: [8 * _working(dtypes[0]) * np.abs(expected[0]) + _cast(dtypes[0], expected[0])]}
+    return {ONE: [8 * working_roundoff(dtypes[0]) * np.abs(expected[0]) + last_rounding(dtypes[0], expected[0])]}
 
 
 def _cos_sin(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    theta = _values(call, 0)[..., None] * _values(call, 1)
-    u = _working(str(call.args[1].dtype))
-    phase = _phase(theta, 0.0, u, max(1.0, abs(call.kwargs.get("attention_factor", 1.0))))
-    return {ONE: [phase + _cast(d, y) for d, y in zip(dtypes, expected, strict=True)]}
+    theta = values_of(call, 0)[..., None] * values_of(call, 1)
+    u = working_roundoff(str(call.args[1].dtype))
+    phase = phase_error(theta, 0.0, u, max(1.0, abs(call.kwargs.get("attention_factor", 1.0))))
+    return {ONE: [phase + last_rounding(d, y) for d, y in zip(dtypes, expected, strict=True)]}
 
 
 def _table(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    w, c_w = _rope_frequencies(call.args[1], call.kwargs)
+    w, c_w = rope_frequencies(call.args[1], call.kwargs)
     factor = call.kwargs.get("attention_factor") or posref.rope_attention_factor(call.kwargs.get("scaling"))
-    theta = _values(call, 0)[..., None] * w
+    theta = values_of(call, 0)[..., None] * w
     return {
         ONE: [
-            _phase(theta, c_w, _working(d), max(1.0, factor)) + _cast(d, y)
+            phase_error(theta, c_w, working_roundoff(d), max(1.0, factor)) + last_rounding(d, y)
             for d, y in zip(dtypes, expected, strict=True)
         ]
     }
 
 
-def _rotation(x: NDArray[Any], g: Bound, phase: Bound, call: Call, y: NDArray[Any], dtype: str) -> Bounds:
-    """The three profiles, for channels in their place in the result; g and phase are (..., pairs)."""
-    layout, offset = call.kwargs.get("layout", "half"), call.kwargs.get("offset", 0)
-    pairs = g.shape[-1]
-    source = _channels(pairs, layout, offset)
-    target = _channels(pairs, call.kwargs.get("output_layout") or layout, offset)
-    size = np.broadcast_to(np.abs(x[..., source[0]]) + np.abs(x[..., source[1]]), (*x.shape[:-1], pairs))
-    u_w, u_o = _working(dtype), ROUNDOFF[dtype]
-    result: Bounds = {}
-    for profile, working, rounded in zip(PROFILES, (2 * u_w, 2 * u_w, 0.0), (0.0, u_o, 2.5 * u_o), strict=True):
-        bound = np.zeros(x.shape)
-        for channels in target:
-            moved = (phase + (working + rounded) * g) * size
-            bound[..., channels] = moved + 1.5 * u_o * np.abs(y[..., channels]) + SMALLEST[dtype]
-        result[profile] = [bound]
-    return result
-
-
-def _channels(pairs: int, layout: str, offset: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    i = np.arange(pairs)
-    return (offset + i, offset + i + pairs) if layout == "half" else (offset + 2 * i, offset + 2 * i + 1)
-
-
 def _rope_apply(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    cos, sin = _values(call, 1), _values(call, 2)
+    cos, sin = values_of(call, 1), values_of(call, 2)
     g = np.maximum(np.abs(cos), np.abs(sin))
-    return _rotation(_values(call, 0), g, np.zeros_like(g), call, expected[0], dtypes[0])
+    return rotation_error(values_of(call, 0), g, np.zeros_like(g), call, expected[0], dtypes[0])
 
 
 def _rope(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    x = _values(call, 0)
-    w, c_w = _rope_frequencies(call.kwargs.get("dim") or x.shape[-1] - call.kwargs.get("offset", 0), call.kwargs)
+    x = values_of(call, 0)
+    w, c_w = rope_frequencies(call.kwargs.get("dim") or x.shape[-1] - call.kwargs.get("offset", 0), call.kwargs)
     factor = max(1.0, posref.rope_attention_factor(call.kwargs.get("scaling")))
-    phase = _phase(_values(call, 1)[..., None] * w, c_w, _working(dtypes[0]), factor)
-    return _rotation(x, np.full_like(phase, factor), phase, call, expected[0], dtypes[0])
+    phase = phase_error(values_of(call, 1)[..., None] * w, c_w, working_roundoff(dtypes[0]), factor)
+    return rotation_error(x, np.full_like(phase, factor), phase, call, expected[0], dtypes[0])
 
 
 # --- additive -------------------------------------------------------------------------------------------------------
 
 
 def _sinusoid(theta: NDArray[Any], c_w: NDArray[Any], y: NDArray[Any], dtype: str, interleaved: bool) -> Bounds:
-    phase = _phase(theta, c_w, _working(dtype), 1.0)  # one column per frequency; the result has two
+    phase = phase_error(theta, c_w, working_roundoff(dtype), 1.0)  # one column per frequency; the result has two
     both = np.repeat(phase, 2, axis=-1) if interleaved else np.concatenate([phase, phase], axis=-1)
     odd = np.zeros((*theta.shape[:-1], y.shape[-1] - both.shape[-1]))  # an odd width ends in an exact zero
-    return {ONE: [np.concatenate([both, odd], axis=-1) + _cast(dtype, y)]}
+    return {ONE: [np.concatenate([both, odd], axis=-1) + last_rounding(dtype, y)]}
 
 
 def _own_ladder(base: float, half: int, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     w = np.power(float(base), -np.arange(half) / (half - shift))  # only as a size: a bound needs no last digit
-    return w, _ladder_roundings(w)
+    return w, ladder_roundings(w)
 
 
 def _sinusoidal(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     half = call.args[1] // 2
     w, c_w = _own_ladder(call.kwargs.get("base", 10000.0), half, 1.0 if call.kwargs.get("endpoint") else 0.0)
     interleaved = call.kwargs.get("layout", "interleaved") == "interleaved"
-    return _sinusoid(_values(call, 0)[..., None] * w, c_w, expected[0], dtypes[0], interleaved)
+    return _sinusoid(values_of(call, 0)[..., None] * w, c_w, expected[0], dtypes[0], interleaved)
 
 
 def _timestep(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     shift = call.kwargs.get("downscale_freq_shift", 1.0)
     w, c_w = _own_ladder(call.kwargs.get("max_period", 10000.0), call.args[1] // 2, shift)
-    theta = call.kwargs.get("scale", 1.0) * _values(call, 0)[..., None] * w
+    theta = call.kwargs.get("scale", 1.0) * values_of(call, 0)[..., None] * w
     return _sinusoid(theta, c_w + 1, expected[0], dtypes[0], interleaved=False)  # + 1: the scale
-
-
-def _exact(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    return {ONE: [np.zeros(y.shape) for y in expected]}
 
 
 # --- biases ---------------------------------------------------------------------------------------------------------
@@ -204,12 +145,12 @@ def _slopes(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Boun
     # BLOOM and others take powers of a rounded first slope: its u grows with the exponent, head h has h + 1 of them
     power = 2 ** (call.args[0].bit_length() - 1)
     steps = np.concatenate([np.arange(1, power + 1), np.arange(1, 2 * (call.args[0] - power), 2)])
-    return {ONE: [(steps + 4) * _working(dtypes[0]) * expected[0] + _cast(dtypes[0], expected[0])]}
+    return {ONE: [(steps + 4) * working_roundoff(dtypes[0]) * expected[0] + last_rounding(dtypes[0], expected[0])]}
 
 
 def _alibi(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     # a difference (exact for integers; else one rounding of its result, its operands being given), a product, a cast
-    return {ONE: [2 * _working(dtypes[0]) * np.abs(expected[0]) + _cast(dtypes[0], expected[0])]}
+    return {ONE: [2 * working_roundoff(dtypes[0]) * np.abs(expected[0]) + last_rounding(dtypes[0], expected[0])]}
 
 
 def _attention(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
@@ -217,7 +158,7 @@ def _attention(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> B
     (numerator and normaliser), exp and the sum over n keys add (n + 8) u, the last product (n + 2) u, the cast u_o |y|.
     In the native profile logits and weights are rounded to x's type: u is u_o in the terms that do not grow with n.
     """
-    q, k, v = (np.abs(_values(call, i)) for i in range(3))
+    q, k, v = (np.abs(values_of(call, i)) for i in range(3))
     scale = call.kwargs.get("scale") or 1 / np.sqrt(q.shape[-1])
     size = abs(scale) * (q @ k.swapaxes(-1, -2))
     if "bias" in call.kwargs:
@@ -226,8 +167,8 @@ def _attention(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> B
     if "mask" in call.kwargs:
         size = np.where(call.kwargs["mask"], size, 0.0)
     logit = size.max(axis=-1, keepdims=True, initial=0.0)  # the worst key of a row stands for all of them
-    weighted = posref.attention(_values(call, 0), _values(call, 1), v, **call.kwargs)
-    u_w, u_o = _working(dtypes[0]), ROUNDOFF[dtypes[0]]
+    weighted = posref.attention(values_of(call, 0), values_of(call, 1), v, **call.kwargs)
+    u_w, u_o = working_roundoff(dtypes[0]), ROUNDOFF[dtypes[0]]
     if dtypes[0] == "float64":
         u_w, u_o = 2 * u_w, 2 * u_o  # the reference is float64 too here, and errs as much
     result: Bounds = {}
@@ -248,10 +189,11 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "rope": _rope,
     "sinusoidal": _sinusoidal,
     "timestep_embedding": _timestep,
-    "learned": _exact,
+    "learned": exact_equality,
     "alibi_slopes": _slopes,
     "alibi_bias": _alibi,
-    "t5_bucket": _exact,
-    "t5_bias": _exact,
+    "t5_bucket": exact_equality,
+    "t5_bias": exact_equality,
     "attention": _attention,
+    **budgets_axes.BUDGETS,
 }

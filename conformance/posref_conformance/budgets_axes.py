@@ -25,26 +25,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance.budgets import (
+from posref_conformance.case import Call
+from posref_conformance.roundings import (
     ONE,
     Bound,
     Bounds,
-    _cast,
-    _exact,
-    _phase,
-    _rope_frequencies,
-    _rotation,
-    _values,
-    _working,
+    exact_equality,
+    last_rounding,
+    phase_error,
+    rope_frequencies,
+    rotation_error,
+    values_of,
+    working_roundoff,
 )
-from posref_conformance.case import Call
 
 
 def _axes_frequencies(axes: NDArray[Any], kwargs: dict[str, Any]) -> tuple[Bound, Bound]:
     """The frequencies that a call means, and c_w for each."""
     ladder, given = kwargs.get("ladder", "shared"), {k: v for k, v in kwargs.items() if k != "ladder"}
     if ladder != "per_axis":
-        w, c_w = _rope_frequencies(2 * len(axes), given)
+        w, c_w = rope_frequencies(2 * len(axes), given)
         if ladder == "shared":
             return w, c_w
         axis_count = axes.max() + 1
@@ -53,7 +53,7 @@ def _axes_frequencies(axes: NDArray[Any], kwargs: dict[str, Any]) -> tuple[Bound
     w, c_w = np.empty(len(axes)), np.empty(len(axes))
     for axis in np.unique(axes):
         own = {k: v[axis] if isinstance(v, (list, tuple)) else v for k, v in given.items()}
-        w[axes == axis], c_w[axes == axis] = _rope_frequencies(2 * int(np.count_nonzero(axes == axis)), own)
+        w[axes == axis], c_w[axes == axis] = rope_frequencies(2 * int(np.count_nonzero(axes == axis)), own)
     return w, c_w
 
 
@@ -63,14 +63,14 @@ def _by_pair(positions: NDArray[Any], axes: NDArray[Any]) -> Bound:
 
 def _inv_freq(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     w, c_w = _axes_frequencies(call.args[0], call.kwargs)
-    return {ONE: [(c_w + 2) * _working(dtypes[0]) * w + _cast(dtypes[0], w)]}
+    return {ONE: [(c_w + 2) * working_roundoff(dtypes[0]) * w + last_rounding(dtypes[0], w)]}
 
 
 def _cos_sin(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    theta = _by_pair(call.args[0], call.args[2]) * _values(call, 1)
+    theta = _by_pair(call.args[0], call.args[2]) * values_of(call, 1)
     gain = max(1.0, abs(call.kwargs.get("attention_factor", 1.0)))
-    phase = _phase(theta, 0.0, _working(str(call.args[1].dtype)), gain)
-    return {ONE: [phase + _cast(d, y) for d, y in zip(dtypes, expected, strict=True)]}
+    phase = phase_error(theta, 0.0, working_roundoff(str(call.args[1].dtype)), gain)
+    return {ONE: [phase + last_rounding(d, y) for d, y in zip(dtypes, expected, strict=True)]}
 
 
 def _table(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
@@ -80,37 +80,42 @@ def _table(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bound
     scalings = kwargs.get("scaling")
     own = [posref.rope_attention_factor(s) for s in (scalings if isinstance(scalings, (list, tuple)) else [scalings])]
     gain = max(1.0, call.kwargs.get("attention_factor") or max(own))
-    return {ONE: [_phase(theta, c_w, _working(d), gain) + _cast(d, y) for d, y in zip(dtypes, expected, strict=True)]}
+    return {
+        ONE: [
+            phase_error(theta, c_w, working_roundoff(d), gain) + last_rounding(d, y)
+            for d, y in zip(dtypes, expected, strict=True)
+        ]
+    }
 
 
 def _mixed(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    p, f = np.abs(_values(call, 0)), np.abs(_values(call, 1))
+    p, f = np.abs(values_of(call, 0)), np.abs(values_of(call, 1))
     t = np.sum([q[..., :, None] * w[..., None, :] for q, w in zip(p, f, strict=True)], axis=0)
-    phase = _phase(t, len(p) - 1.0, _working(str(call.args[1].dtype)), 1.0)
-    return {ONE: [phase + _cast(d, y) for d, y in zip(dtypes, expected, strict=True)]}
+    phase = phase_error(t, len(p) - 1.0, working_roundoff(str(call.args[1].dtype)), 1.0)
+    return {ONE: [phase + last_rounding(d, y) for d, y in zip(dtypes, expected, strict=True)]}
 
 
 def _channels(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    magnitude = np.maximum(np.abs(_values(call, 1)), np.abs(_values(call, 2)))
+    magnitude = np.maximum(np.abs(values_of(call, 1)), np.abs(values_of(call, 2)))
     half = magnitude.shape[-1] // 2
     if call.kwargs.get("layout", "half") == "half":
         g = np.maximum(magnitude[..., :half], magnitude[..., half:])
     else:
         g = np.maximum(magnitude[..., 0::2], magnitude[..., 1::2])
-    return _rotation(_values(call, 0), g, np.zeros_like(g), call, expected[0], dtypes[0])
+    return rotation_error(values_of(call, 0), g, np.zeros_like(g), call, expected[0], dtypes[0])
 
 
 def _coordinates(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    return {ONE: [4 * _working(dtypes[0]) * (np.abs(expected[0]) + 2) + _cast(dtypes[0], expected[0])]}
+    return {ONE: [4 * working_roundoff(dtypes[0]) * (np.abs(expected[0]) + 2) + last_rounding(dtypes[0], expected[0])]}
 
 
 BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
-    "rope_axis_map": _exact,
+    "rope_axis_map": exact_equality,
     "rope_axes_inv_freq": _inv_freq,
     "rope_axes_cos_sin": _cos_sin,
     "rope_axes_table": _table,
     "rope_mixed_cos_sin": _mixed,
     "rope_apply_channels": _channels,
-    "grid_positions": _exact,
+    "grid_positions": exact_equality,
     "grid_coordinates": _coordinates,
 }

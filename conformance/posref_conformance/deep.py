@@ -10,7 +10,8 @@ import numpy as np
 
 from posref_conformance.backend import Backend, BackendError
 from posref_conformance.case import FLOATS, Call, Inputs, one
-from posref_conformance.generators import GENERATORS, Draw
+from posref_conformance.drawing import Draw
+from posref_conformance.generators import GENERATORS
 from posref_conformance.verdict import FAILED, NOT_IMPLEMENTED, PASSED, Result, run
 
 EXAMPLES = 60

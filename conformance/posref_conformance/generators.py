@@ -11,30 +11,9 @@ from typing import Any
 import numpy as np
 
 import posref
+from posref_conformance import generators_axes
 from posref_conformance.case import FLOATS, Call, Inputs
-
-Draw = Callable[..., Any]
-
-
-def _sizes(draw: Draw, axes: int, most: int = 5) -> tuple[int, ...]:
-    from hypothesis import strategies as st
-
-    return tuple(draw(st.integers(0 if a else 1, most)) for a in range(axes))
-
-
-def _positions(draw: Draw, shape: tuple[int, ...], largest: int = 2**20) -> Any:
-    from hypothesis import strategies as st
-    from hypothesis.extra.numpy import arrays
-
-    return draw(arrays(np.int64, shape, elements=st.integers(-largest, largest)))
-
-
-def _options(draw: Draw, **choices: Any) -> dict[str, Any]:
-    """Keywords that differ from their defaults, the first of each list."""
-    from hypothesis import strategies as st
-
-    drawn = {name: draw(st.sampled_from(values)) for name, values in choices.items()}
-    return {name: value for name, value in drawn.items() if value != choices[name][0]}
+from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
 
 
 def _scaling(draw: Draw, pairs: int) -> Any:
@@ -63,7 +42,7 @@ def _inv_freq(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     pairs = draw(st.integers(1, 64))
-    options = _options(draw, base=[10000.0, 500000.0, 100.0, 1e6], seq_len=[None, 1, 5000, 200000])
+    options = options_of(draw, base=[10000.0, 500000.0, 100.0, 1e6], seq_len=[None, 1, 5000, 200000])
     if draw(st.booleans()):
         options["scaling"] = _scaling(draw, pairs)
     return lambda i: Call((2 * pairs,), dict(options))
@@ -77,15 +56,15 @@ def _factor(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    positions, pairs = _positions(draw, _sizes(draw, draw(st.integers(0, 3)))), draw(st.integers(1, 9))
-    options = _options(draw, attention_factor=[1.0, 1.25, 0.5])
+    positions, pairs = some_positions(draw, sizes(draw, draw(st.integers(0, 3)))), draw(st.integers(1, 9))
+    options = options_of(draw, attention_factor=[1.0, 1.25, 0.5])
     return lambda i: Call((positions.copy(), np.abs(i.data(pairs))), dict(options))
 
 
 def _table(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    positions, build = _positions(draw, _sizes(draw, draw(st.integers(0, 2)))), _inv_freq(draw, dtype)
+    positions, build = some_positions(draw, sizes(draw, draw(st.integers(0, 2)))), _inv_freq(draw, dtype)
     return lambda i: Call((i.typed(positions), *build(i).args), build(i).kwargs)
 
 
@@ -94,12 +73,12 @@ def _rotation(draw: Draw) -> tuple[tuple[int, ...], int, dict[str, Any]]:
     from hypothesis import strategies as st
 
     pairs, rest = draw(st.integers(1, 6)), draw(st.integers(0, 5))
-    options = _options(
+    options = options_of(
         draw, layout=["half", "interleaved"], output_layout=[None, "half", "interleaved"], inverse=[False, True]
     )
     if offset := draw(st.integers(0, rest)):
         options["offset"] = offset
-    return (*_sizes(draw, draw(st.integers(1, 3))), 2 * pairs + rest), pairs, options
+    return (*sizes(draw, draw(st.integers(1, 3))), 2 * pairs + rest), pairs, options
 
 
 def _apply(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
@@ -114,8 +93,8 @@ def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     shape, pairs, options = _rotation(draw)
-    positions = _positions(draw, shape[-2:-1])
-    options |= _options(draw, base=[10000.0, 500000.0])
+    positions = some_positions(draw, shape[-2:-1])
+    options |= options_of(draw, base=[10000.0, 500000.0])
     if 2 * pairs + options.get("offset", 0) < shape[-1]:
         options["dim"] = 2 * pairs
     if draw(st.booleans()):
@@ -126,8 +105,8 @@ def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 def _sinusoidal(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    positions, half = _positions(draw, _sizes(draw, draw(st.integers(0, 2)))), draw(st.integers(2, 32))
-    options = _options(
+    positions, half = some_positions(draw, sizes(draw, draw(st.integers(0, 2)))), draw(st.integers(2, 32))
+    options = options_of(
         draw,
         base=[10000.0, 100.0],
         endpoint=[False, True],
@@ -140,8 +119,8 @@ def _sinusoidal(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 def _timestep(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    timesteps, dim = _positions(draw, _sizes(draw, 1), 1000), draw(st.integers(4, 33))
-    options = _options(
+    timesteps, dim = some_positions(draw, sizes(draw, 1), 1000), draw(st.integers(4, 33))
+    options = options_of(
         draw,
         flip_sin_to_cos=[False, True],
         downscale_freq_shift=[1.0, 0.0, 0.5],
@@ -156,7 +135,7 @@ def _learned(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis.extra.numpy import arrays
 
     rows = draw(st.integers(1, 9))
-    positions = draw(arrays(np.int64, _sizes(draw, draw(st.integers(0, 2))), elements=st.integers(0, rows - 1)))
+    positions = draw(arrays(np.int64, sizes(draw, draw(st.integers(0, 2))), elements=st.integers(0, rows - 1)))
     return lambda i: Call((i.data(rows, 3), positions.copy()))
 
 
@@ -168,8 +147,8 @@ def _slopes(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 
 
 def _alibi(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    q, k = (_positions(draw, _sizes(draw, 1), 2**10) for _ in range(2))  # products stay finite in float16
-    options = _options(draw, form=["distance", "signed", "key"])
+    q, k = (some_positions(draw, sizes(draw, 1), 2**10) for _ in range(2))  # products stay finite in float16
+    options = options_of(draw, form=["distance", "signed", "key"])
     return lambda i: Call((np.abs(i.data(3)), q.copy(), k.copy()), dict(options))
 
 
@@ -183,14 +162,14 @@ def _buckets(draw: Draw) -> tuple[int, dict[str, Any]]:
 
 
 def _bucket(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    relative, (num_buckets, options) = _positions(draw, _sizes(draw, 2), 700), _buckets(draw)
+    relative, (num_buckets, options) = some_positions(draw, sizes(draw, 2), 700), _buckets(draw)
     if num_buckets != 32:
         options["num_buckets"] = num_buckets
     return lambda i: Call((i.typed(relative),), dict(options))
 
 
 def _t5(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    q, k = (_positions(draw, _sizes(draw, 1), 700) for _ in range(2))
+    q, k = (some_positions(draw, sizes(draw, 1), 700) for _ in range(2))
     num_buckets, options = _buckets(draw)
     return lambda i: Call((i.data(num_buckets, 2), q.copy(), k.copy()), dict(options))
 
@@ -210,8 +189,6 @@ def _attention(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     return build
 
 
-WHOLE = ("int64",)
-DEFAULT = ("default",)
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inputs], Call]]]] = {
     "rope_inv_freq": (DEFAULT, _inv_freq),
     "rope_attention_factor": (DEFAULT, _factor),
@@ -227,4 +204,5 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "t5_bucket": (WHOLE, _bucket),
     "t5_bias": (FLOATS, _t5),
     "attention": (FLOATS, _attention),
+    **generators_axes.GENERATORS,
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 import posref
 from posref_conformance.case import FLOATS, Call, Inputs
-from posref_conformance.generators import DEFAULT, WHOLE, Draw, _options, _positions, _sizes
+from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
 
 RULES = ("chunked", "interleaved", "interleaved_spare", "round_robin", "balanced", "alternating")
 
@@ -41,7 +41,7 @@ def _ladder(draw: Draw) -> tuple[Any, dict[str, Any]]:
     """A map and the arguments of its frequencies; dealt only where the axes take turns."""
     from hypothesis import strategies as st
 
-    axes, options = _any_map(draw), _options(draw, ladder=["shared", "per_axis"], base=[10000.0, 100.0, 5e6])
+    axes, options = _any_map(draw), options_of(draw, ladder=["shared", "per_axis"], base=[10000.0, 100.0, 5e6])
     if draw(st.booleans()):
         options["scaling"] = posref.LinearScaling(draw(st.floats(1.0, 64.0)))
     if options.get("ladder") == "per_axis" and draw(st.booleans()):
@@ -58,7 +58,7 @@ def _inv_freq(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 
 def _table(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     axes, options = _ladder(draw)
-    positions = _positions(draw, (int(axes.max()) + 1, *_sizes(draw, 1)))
+    positions = some_positions(draw, (int(axes.max()) + 1, *sizes(draw, 1)))
     return lambda i: Call((i.typed(positions), axes.copy()), dict(options))
 
 
@@ -66,16 +66,16 @@ def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     axes = _any_map(draw)
-    positions = _positions(draw, (int(axes.max()) + 1, *_sizes(draw, draw(st.integers(0, 2)))))
-    options = _options(draw, attention_factor=[1.0, 1.25, 0.5])
+    positions = some_positions(draw, (int(axes.max()) + 1, *sizes(draw, draw(st.integers(0, 2)))))
+    options = options_of(draw, attention_factor=[1.0, 1.25, 0.5])
     return lambda i: Call((positions.copy(), np.abs(i.data(len(axes))), axes.copy()), dict(options))
 
 
 def _mixed(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    axes, heads, pairs = draw(st.integers(1, 3)), _sizes(draw, draw(st.integers(0, 1))), draw(st.integers(1, 5))
-    positions = _positions(draw, (axes, *_sizes(draw, 1)))
+    axes, heads, pairs = draw(st.integers(1, 3)), sizes(draw, draw(st.integers(0, 1))), draw(st.integers(1, 5))
+    positions = some_positions(draw, (axes, *sizes(draw, 1)))
     return lambda i: Call((positions.copy(), i.data(axes, *heads, pairs)))
 
 
@@ -83,10 +83,10 @@ def _channels(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     pairs, rest = draw(st.integers(1, 5)), draw(st.integers(0, 4))
-    options = _options(draw, layout=["half", "interleaved"])
+    options = options_of(draw, layout=["half", "interleaved"])
     if offset := draw(st.integers(0, rest)):
         options["offset"] = offset
-    leading = _sizes(draw, draw(st.integers(1, 3)))
+    leading = sizes(draw, draw(st.integers(1, 3)))
     return lambda i: Call((i.data(*leading, 2 * pairs + rest), *i.table(*leading[-1:], 2 * pairs)), dict(options))
 
 
@@ -110,7 +110,7 @@ def _grid_positions(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 
 def _coordinates(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     sizes, options = _grid(draw)
-    options |= _options(draw, normalize=["separate", "max", "min"])
+    options |= options_of(draw, normalize=["separate", "max", "min"])
     return lambda i: Call((sizes,), dict(options))
 
 

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import posref
-from posref_conformance.budgets import PROFILES
+from posref_conformance.roundings import PROFILES
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, NOT_IMPLEMENTED, PASSED, UNEXPECTED_PASS, Result
 
 SCHEMA = 1

@@ -47,7 +47,8 @@ class Runner:
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._stderr: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115, closed by close()
-        self._given_up: dict[str, str] = {}
+        self._given_up: dict[str, str] = {}  # function -> why
+        self._lost = ""  # why no function can be run any more
         self._deaths: Counter[str] = Counter()
         try:
             self.about = self._start()
@@ -101,13 +102,14 @@ class Runner:
 
     def _run_one(self, check: str) -> Result:
         function = check.partition("/")[0]
-        if function in self._given_up:
-            return Result(check, FAILED, f"not run: {self._given_up[function]}")
-        if self._process is None:
+        if self._process is None and not self._lost and function not in self._given_up:
             try:
                 self._start()
             except BackendError as problem:
-                return Result(check, FAILED, f"not run: the backend could not be loaded again: {problem}")
+                self._stop()
+                self._lost = f"the backend could not be loaded again: {problem}"
+        if why := self._lost or self._given_up.get(function):
+            return Result(check, FAILED, f"not run: {why}")
         try:
             answer = self._ask(check, self.timeout * (DEEP if "/deep/" in check else 1.0))
         except TimeoutError as problem:
@@ -136,11 +138,7 @@ class Runner:
             start_new_session=True,  # so that what it starts can be ended with it, and Ctrl-C reaches the report alone
         )
         threading.Thread(target=_pump, args=(self._process.stdout, self._answers), daemon=True).start()
-        try:
-            return self._greeting()
-        except BaseException:
-            self._stop()
-            raise
+        return self._greeting()
 
     def _greeting(self) -> dict[str, Any]:
         """What the process says of the backend, once that is imported."""

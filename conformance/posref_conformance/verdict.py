@@ -12,21 +12,24 @@ from numpy.typing import NDArray
 import posref
 from posref_conformance.arrays import NotItsArray
 from posref_conformance.backend import Backend, missing_keyword
-from posref_conformance.budgets import PROFILES, bounds
+from posref_conformance.budgets import bounds
 from posref_conformance.case import Array, Call, Case
+from posref_conformance.roundings import PROFILES
 from posref_conformance.wording import one_line, problem_line
 
 PASSED, FAILED, NOT_IMPLEMENTED = "passed", "failed", "not implemented"
 EXPECTED_FAILURE, UNEXPECTED_PASS = "expected failure", "unexpected pass"
 
-LIKE_FIRST = ("rope_apply", "rope", "attention")  # the result has the first argument's type
+LIKE_FIRST = ("rope_apply", "rope", "rope_apply_channels", "attention")  # the result has the first argument's type
 AT_LEAST = {
     "rope_cos_sin": 1,
+    "rope_axes_cos_sin": 1,
+    "rope_mixed_cos_sin": 1,
     "alibi_bias": 0,
     "t5_bias": 0,
     "learned": 0,
 }  # the result is at least as wide as that argument
-INTEGERS = ("t5_bucket",)
+INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions")
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 
 

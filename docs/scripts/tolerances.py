@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance.budgets import ROUNDOFF, bounds
+from posref_conformance.budgets import bounds
 from posref_conformance.case import Call
+from posref_conformance.roundings import ROUNDOFF
 
 DIM = 128
 LENGTHS = (64, 4096, 131072)

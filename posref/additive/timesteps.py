@@ -67,7 +67,8 @@ def timestep_embedding(
     flip = boolean(flip_sin_to_cos, "flip_sin_to_cos")
     if half <= shift:
         raise ValueError(f"dim // 2 must be > downscale_freq_shift, got dim {dim} and shift {shift:g}")
-    with exact.real_arithmetic(t):
-        cos, sin = exact.cos_sin(t, [exact.real(scale) * f for f in ladder(max_period, half, shift)])
+    s = exact.real(scale)
+    with exact.real_arithmetic(t), exact.further_digits(s):
+        cos, sin = exact.cos_sin(t, [s * f for f in ladder(max_period, half, shift)])
     parts = [cos, sin] if flip else [sin, cos]
     return np.concatenate([*parts, np.zeros((*t.shape, dim % 2))], axis=-1)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from posref import exact
 from posref._arguments import choice, floating, integer, shown
 from posref._arguments import positions as checked_positions
+from posref._ladder import ladder
 
 
 def alibi_slopes(num_heads: int) -> NDArray[np.float64]:
@@ -49,8 +50,8 @@ def alibi_slopes(num_heads: int) -> NDArray[np.float64]:
     heads = integer(num_heads, "num_heads")
     n = 2 ** (heads.bit_length() - 1)
     with exact.real_arithmetic():
-        power = [exact.real(2) ** (-exact.real(4 * k) / n) for k in range(1, 2 * n + 1)]  # 2n heads: 2 ** (-8 k / 2n)
-        return exact.rounded(power[1::2] + power[0 : 2 * (heads - n) : 2])
+        power = ladder(256.0, 2 * n + 1, shift=1)  # 2 ** (-8 k / 2n), k = 0 .. 2n: those of 2n heads from 1 on
+        return exact.rounded(power[2::2] + power[1 : 2 * (heads - n) : 2])
 
 
 def alibi_bias(
@@ -97,7 +98,8 @@ def alibi_bias(
     q, k = outer_positions(q, k)  # (..., 1, q, 1) and (..., 1, 1, k)
     m = m[:, None, None]
     if form == "key":
-        return np.array(np.broadcast_to(m * k, np.broadcast_shapes(m.shape, q.shape, k.shape)))
+        with np.errstate(over="ignore"):  # infinity without a warning, as in the other forms
+            return np.array(np.broadcast_to(m * k, np.broadcast_shapes(m.shape, q.shape, k.shape)))
     signed = exact.times_difference(-m, q, k)
     return signed if form == "signed" else -np.copysign(signed, m)
 

@@ -11,7 +11,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from posref._arguments import integer, shown
-from posref.models import biases, composite, falcon, gptj, layered, mla, multimodal, nope, plain_rope, tables, vision
+from posref.models import (
+    biases,
+    composite,
+    encoders,
+    falcon,
+    gptj,
+    hybrids,
+    layered,
+    mla,
+    multimodal,
+    nope,
+    plain_rope,
+    tables,
+    vision,
+    without,
+)
 from posref.models._reading import Block, NotKnown, Reader, Reading, load
 from posref.models.frameworks import checked_framework
 from posref.models.records import (
@@ -46,6 +61,9 @@ __all__ = [
 READERS: dict[str, Reader] = {
     **plain_rope.FAMILIES,
     **nope.FAMILIES,
+    **hybrids.FAMILIES,
+    **encoders.FAMILIES,
+    **without.FAMILIES,
     **layered.FAMILIES,
     **multimodal.FAMILIES,
     **vision.FAMILIES,

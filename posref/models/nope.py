@@ -17,7 +17,7 @@ ROTATED, UNROTATED = "rotated", "without rotation"
 
 def by_sliding_window(config: Block, number: int) -> list[str]:
     """EXAONE 4: ``sliding_window_pattern`` is a number, or a word such as LLLG: three local layers, then a global one."""
-    if config.raw("sliding_window") is None:
+    if not has_window(config):
         return [FULL] * number
     if not isinstance(config.raw("sliding_window_pattern"), str):
         return every("sliding_window_pattern", 4)(config, number)  # type: ignore[return-value]
@@ -34,8 +34,15 @@ class LocalRope(PlainRope):
 
     def __call__(self, config: Block) -> list[Encoding]:
         """The one encoding of such a model."""
-        local = config.raw("sliding_window") is not None
-        return PlainRope(**{**vars(self), "rotating": (SLIDING,) if local else (FULL, SLIDING)})(config)
+        return PlainRope(**{**vars(self), "rotating": (SLIDING,) if has_window(config) else (FULL, SLIDING)})(config)
+
+
+def has_window(config: Block) -> bool:
+    """Whether there is a ``sliding_window``; transformers' default is one, so that only null says there is none."""
+    if "sliding_window" not in config.values:
+        config.note_default("sliding_window", "4096")
+        return True
+    return config.integer("sliding_window") is not None
 
 
 def cohere2_moe_kinds(config: Block, number: int) -> list[str]:
@@ -43,6 +50,23 @@ def cohere2_moe_kinds(config: Block, number: int) -> list[str]:
     dense = config.integer("first_k_dense_replace", least=0, most=number) or 0
     prefix = every("prefix_dense_sliding_window_pattern", 1)(config, dense) if dense else ()
     return [*(prefix or ()), *(every("sliding_window_pattern", 4)(config, number - dense) or ())]
+
+
+@dataclass(frozen=True)
+class DenseRope(PlainRope):
+    """As PlainRope, and the dense layers rotate all the same where they have no pattern."""
+
+    def _layers(self, config: Block) -> tuple[int, ...] | None:
+        kinds = shape.layer_kinds(config, cohere2_moe_kinds)
+        if kinds is None:
+            return None
+        if (config.integer("prefix_dense_sliding_window_pattern") or 1) == 1:
+            dense = config.words("mlp_layer_types", most=shape.MOST_LAYERS)
+            first = config.integer("first_k_dense_replace", least=0) or 0
+            forced = [i < first if dense is None else dense[i : i + 1] == ("dense",) for i in range(len(kinds))]
+            kinds = tuple(SLIDING if force else kind for kind, force in zip(kinds, forced, strict=True))
+        shape.note_nope(config, kinds, self.rotating)
+        return shape.of_kind(kinds, *self.rotating)
 
 
 def no_rope_layers(config: Block, number: int) -> list[str]:
@@ -153,7 +177,7 @@ MINISTRAL3_BLOCK = {
 FAMILIES: dict[str, Reader] = {
     "afmoe": PlainRope(head_dim=128, kinds=every("global_attn_every_n_layers", 4), rotating=(SLIDING,)),
     "cohere2": PlainRope(layout="interleaved", kinds=every("sliding_window_pattern", 4), rotating=(SLIDING,)),
-    "cohere2_moe": PlainRope(layout="interleaved", head_dim=128, kinds=cohere2_moe_kinds, rotating=(SLIDING,)),
+    "cohere2_moe": DenseRope(layout="interleaved", head_dim=128, rotating=(SLIDING,)),
     "exaone4": EXAONE4,
     "exaone_moe": EXAONE4,
     "granitemoehybrid": granite_hybrid,

@@ -69,11 +69,10 @@ class PlainRope:
         by_factor = rotated(channels, rope.partial)
         if told is None or told == by_factor:
             return by_factor
-        if any(block.raw(self.keys.partial_key) is not None for block in (rope.block, config)):
+        partial_key = self.keys.partial_key or "partial_rotary_factor"
+        if any(block.raw(partial_key) is not None for block in (rope.block, config)):
             name = config.name(self.rotary_dim_key or "")
-            config.note(
-                "contradictory", f"{name} {told} and {self.keys.partial_key} {rope.partial:g}; the latter is used"
-            )
+            config.note("contradictory", f"{name} {told} and {partial_key} {rope.partial:g}; the latter is used")
             return by_factor
         return told
 
@@ -90,6 +89,12 @@ def rotated(channels: int | None, partial: float | None) -> int | None:
     if channels is None or partial is None:
         return channels
     return int(channels * partial)
+
+
+def kv_channels(config: Block) -> int | None:
+    """``kv_channels`` or ``head_dim``."""
+    told = config.either(("kv_channels", "head_dim"), most=shape.MOST_CHANNELS)
+    return config.integer_or("kv_channels", 128) if told is None else told
 
 
 GPT_OSS_BLOCK = {
@@ -109,6 +114,14 @@ LLAMA3_BLOCK = {
     "high_freq_factor": 4.0,
 }
 
+HIGGS_BLOCK = {
+    "rope_type": "llama3",
+    "factor": 32.0,
+    "original_max_position_embeddings": 1024,
+    "low_freq_factor": 0.125,
+    "high_freq_factor": 0.5,
+}
+
 # model_type -> its reader
 FAMILIES: dict[str, Reader] = {
     "apertus": PlainRope(RopeKeys(base=12e6, block=LLAMA3_BLOCK)),
@@ -122,23 +135,23 @@ FAMILIES: dict[str, Reader] = {
     "granite_swa": PlainRope(),
     "granitemoe_swa": PlainRope(),
     "gte": PlainRope(RopeKeys(base=160000.0)),
-    "higgs_audio_v2": PlainRope(RopeKeys(base=500000.0), head_dim=128),
+    "higgs_audio_v2": PlainRope(RopeKeys(base=500000.0, block=HIGGS_BLOCK), head_dim=128),
     "hunyuan_v1_dense": PlainRope(RopeKeys(kinds=BY_ALPHA)),
     "hunyuan_v1_moe": PlainRope(RopeKeys(kinds=BY_ALPHA)),
     "hy_v3": PlainRope(RopeKeys(base=11158840.0), head_dim=128),
-    "internlm3": PlainRope(),
-    "iquestcoder": PlainRope(),
-    "jetmoe": PlainRope(),
+    "internlm3": PlainRope(head_dim=128),
+    "iquestcoder": PlainRope(head_dim=128),
+    "jetmoe": PlainRope(channels=kv_channels),
     "jina_embeddings_v3": PlainRope(RopeKeys(base=20000.0)),
     "minimax_m2": PlainRope(RopeKeys(base=5e6, partial=1.0), head_dim=128, rotary_dim_key="rotary_dim"),
     "minimax_m3_vl_text": PlainRope(RopeKeys(base=5e6, partial=1.0), head_dim=128),
-    "molmo2_text": PlainRope(),
+    "molmo2_text": PlainRope(head_dim=128),
     "moshi": PlainRope(),
     "nanochat": PlainRope(inverse=True),
     "nomic_bert": PlainRope(RopeKeys(base=1000.0)),
     "openai_privacy_filter": PlainRope(RopeKeys(base=150000.0, block=GPT_OSS_BLOCK), layout="interleaved", head_dim=64),
     "phimoe": PlainRope(RopeKeys(base=1e6)),
-    "sarvam_moe": PlainRope(RopeKeys(base=8e6, partial=1.0)),
+    "sarvam_moe": PlainRope(RopeKeys(base=8e6, partial=1.0), head_dim=64),
     "solar_open": PlainRope(RopeKeys(base=1e6, partial=1.0), head_dim=128),
     "arcee": PlainRope(),
     "bitnet": PlainRope(RopeKeys(base=500000.0)),

@@ -26,7 +26,7 @@ class RopeKeys:
     base: float = 10000.0
     base_key: str | None = "rope_theta"  # None: no key beside the rope block
     partial: float | None = None  # None: the family always rotates whole heads
-    partial_key: str = "partial_rotary_factor"
+    partial_key: str | None = "partial_rotary_factor"  # as base_key
     original: int | None = None
     block: Mapping[str, Any] = field(default_factory=dict)
     older_types: Mapping[str, str] = field(default_factory=lambda: OTHER_NAMES)
@@ -79,7 +79,9 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
         if partial is None:
             partial = 1.0 if keys.partial is None else keys.partial
             if partial != 1:
-                config.note_default(keys.partial_key, f"{partial:g}")
+                (block if keys.partial_key is None else config).note_default(
+                    keys.partial_key or "partial_rotary_factor", f"{partial:g}"
+                )
     source = Source(config, block, keys.original, nested, partial, keys.mla)
     try:
         scaling, missing = kinds[kind](source), None

@@ -54,7 +54,8 @@ def rope_axis_map(sections: Sequence[int], *, rule: str = "chunked", tail: int |
 
     Pitfalls: "interleaved" does not keep its sections: 8, 12, 12 gives 11, 11 and 10 pairs, and the first section counts for
     nothing but the sum. Qwen3-VL's 24, 20, 20 ends in T, T, T, T in transformers, vLLM and sglang, in T, spare, spare, T in ggml,
-    where llama.cpp sets the spare axis to 0: two pairs that do not turn. sglang rescales sections of a wrong sum silently.
+    where llama.cpp sets the spare axis to 0: two pairs that do not turn. Sections whose sum is not the head's number of pairs:
+    vLLM refuses them, sglang rescales them. ERNIE's own code takes positions as time, height, width all the same.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from posref._arguments import even, integer, number, shown
 from posref._ladder import ladder
-from posref.exact import pi, real, real_arithmetic, rounded
+from posref.exact import further_digits, pi, real, real_arithmetic, rounded
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
@@ -117,6 +117,21 @@ def real_inv_freq(dim: int, base: float, scaling: Scaling | None, seq_len: int |
     dim, base = even(dim), number(base, "base", above=1)
     if seq_len is not None:
         seq_len = integer(seq_len, "seq_len")
+    with further_digits(1 / real(_smallest_divisor(scaling))):  # no frequency is larger than that, or than 1
+        return _scaled(dim, base, scaling, seq_len)
+
+
+def _smallest_divisor(scaling: Scaling | None) -> float:
+    if scaling is None:
+        return 1.0
+    if not isinstance(scaling, Scaling):
+        raise _unknown(scaling)
+    if isinstance(scaling, LongRopeScaling):
+        return min(*scaling.short_factor, *scaling.long_factor)
+    return scaling.factor
+
+
+def _scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None) -> list[Decimal]:
     match scaling:
         case None:
             return ladder(base, dim // 2)
@@ -125,16 +140,14 @@ def real_inv_freq(dim: int, base: float, scaling: Scaling | None, seq_len: int |
         case NTKScaling(factor=factor):
             return ladder(_ntk_base(dim, base, real(factor)), dim // 2)
         case DynamicNTKScaling(factor=factor, original_max_position_embeddings=length):
-            longest = real(max(seq_len or length, length))
-            return ladder(_ntk_base(dim, base, real(factor) * longest / length - (real(factor) - 1)), dim // 2)
+            beyond = max((seq_len or length) - length, 0)
+            return ladder(_ntk_base(dim, base, 1 + real(factor) * beyond / length), dim // 2)  # with no difference of s
         case YarnScaling() | Llama3Scaling():
             plain = ladder(base, dim // 2)
             stretch = _stretch(scaling, dim, base, plain)
             return [rho * w / real(scaling.factor) + (1 - rho) * w for rho, w in zip(stretch, plain, strict=True)]
         case LongRopeScaling():
             return _longrope(scaling, dim, base, seq_len)
-        case _:
-            raise _unknown(scaling)
 
 
 def real_attention_factor(scaling: Scaling | None) -> Decimal:

@@ -19,9 +19,10 @@ import pytest
 import posref
 from posref_conformance import verdict
 from posref_conformance.backend import Backend, describe, missing_keyword
-from posref_conformance.budgets import ONE, bounds
+from posref_conformance.budgets import bounds
 from posref_conformance.case import Case
 from posref_conformance.cases import CASES, checks
+from posref_conformance.roundings import ONE
 from posref_conformance.runner import Runner
 from posref_conformance.verdict import Result
 

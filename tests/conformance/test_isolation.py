@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,6 +116,33 @@ def test_a_second_death_ends_a_function_and_a_first_does_not(run_backend: Callab
     assert before
     assert all(results[c].status == PASSED for c in before)
     assert all(results[c].status == PASSED for c in results if c.startswith("alibi_slopes/"))
+
+
+def test_a_backend_that_loads_only_once(run_backend: Callable[..., Any], tmp_path: Path) -> None:
+    """A lock, a device that stays taken: after the first death nothing can be run, and nothing is waited for again."""
+    source = """
+    import os, pathlib
+
+    marker = pathlib.Path(__file__).with_suffix(".loads")
+    marker.write_text((marker.read_text() if marker.exists() else "") + "x")
+    if marker.read_text() != "x":
+        raise RuntimeError("the device is taken")
+
+    def alibi_slopes(num_heads):
+        if num_heads == 3:
+            os._exit(1)
+        return right.alibi_slopes(num_heads)
+
+    learned = right.learned
+    """
+    results = run_backend(source, only=("alibi_slopes", "learned"))
+    order = list(results)
+    at = order.index("alibi_slopes/heads-3/default")
+    assert {results[c].status for c in order[:at]} == {PASSED}
+    (why,) = {results[c].reason for c in order[at + 1 :]}
+    assert why.startswith("not run: the backend could not be loaded again: ")
+    assert why.endswith("cannot be imported: RuntimeError: the device is taken")
+    assert (tmp_path / "mine.loads").read_text() == "xx"  # tried again once
 
 
 def test_what_only_python_sees_costs_one_check(run_backend: Callable[..., Any]) -> None:

@@ -20,15 +20,23 @@ FILES = sorted((Path(__file__).parents[1] / "golden").glob("*.json"))
 CASES = [(book["function"], case) for book in map(json.loads, (f.read_text() for f in FILES)) for case in book["cases"]]
 
 # Functions that only move numbers around are held to equality.
-EQUAL = ("learned", "t5_bias", "t5_bucket")
+EQUAL = ("learned", "t5_bias", "t5_bucket", "rope_axis_map", "grid_positions")
+
+
+def scaling(record: Any) -> Any:
+    """A scaling, one per axis, or none."""
+    if isinstance(record, list):
+        return [scaling(r) for r in record]
+    return (
+        None if record is None else getattr(posref, record["kind"])(**{k: v for k, v in record.items() if k != "kind"})
+    )
 
 
 def call(function: str, args: Args) -> NDArray[Any]:
     """What posref says. Three files describe more than one call."""
     args = dict(args)
     if args.get("scaling") is not None:
-        record = dict(args["scaling"])
-        args["scaling"] = getattr(posref, record.pop("kind"))(**record)
+        args["scaling"] = scaling(args["scaling"])
     if function == "rope_cos_sin_exact":
         function = "rope_table"
     if function == "rope_apply" and "position" in args:
@@ -47,6 +55,8 @@ def bound(function: str, args: Args, expected: NDArray[Any]) -> Any:
         # cos and sin within 0.51 ulp <= 1.02 u g, two products and a sum each within u: (1.02 + 1 + 1) u g (|a| + |b|)
         gain = np.abs([args["cos"], args["sin"]]).max() if "cos" in args else call_factor(args)
         return float(3.1 * U * gain * 2 * np.abs(args["x"]).max())
+    if function == "rope_apply_channels":  # the tables as given: two products and a sum
+        return float(2.1 * U * np.abs([args["cos"], args["sin"]]).max() * 2 * np.abs(args["x"]).max())
     if function == "attention":
         return attention_bound(args)
     return ULPS * np.spacing(np.abs(expected))
@@ -106,13 +116,21 @@ FAULTS: dict[str, Args] = {
     "alibi_bias": {"form": "distance"},
     "alibi_slopes": {"num_heads": 9},
     "attention": {"mask": None},
+    "grid_coordinates": {"normalize": "separate"},
+    "grid_positions": {"block": None},
     "learned": {"positions": [4, 0, 1, 2]},
     "rope": {"base": 10000.000001},
     "rope_apply": {"layout": "half", "output_layout": None},
+    "rope_apply_channels": {"layout": "half"},
+    "rope_axes_cos_sin": {"attention_factor": 1 + 2.0**-52},
+    "rope_axes_inv_freq": {"base": float(np.nextafter(10000.0, 10001.0)), "scaling": None},
+    "rope_axes_table": {"base": float(np.nextafter(10000.0, 10001.0))},
+    "rope_axis_map": {"rule": "chunked", "tail": None},
     "rope_attention_factor": {"scaling": {"kind": "NTKScaling", "factor": 4.0}},
     "rope_cos_sin": {"attention_factor": 1 + 2.0**-52},
     "rope_cos_sin_exact": {"base": float(np.nextafter(10000.0, 10001.0))},
     "rope_inv_freq": {"base": float(np.nextafter(10000.0, 10001.0))},
+    "rope_mixed_cos_sin": {"positions": [[0, 1], [5, -2], [0.5, 13.0000001]]},
     "rope_table": {"base": float(np.nextafter(10000.0, 10001.0))},
     "sinusoidal": {"base": float(np.nextafter(10000.0, 10001.0))},
     "t5_bias": {"max_distance": 127},

@@ -18,7 +18,18 @@ import posref_cupy
 from posref_cupy import _bind, _device
 
 CONTRACT = sorted(set(posref_array.__all__) - {"Backend", "bind"})
-ARRAYS = {"positions", "inv_freq", "timesteps", "table", "slopes", "q_positions", "k_positions", "relative_position"}
+ARRAYS = {
+    "positions",
+    "inv_freq",
+    "timesteps",
+    "table",
+    "slopes",
+    "q_positions",
+    "k_positions",
+    "relative_position",
+    "axis_map",
+    "frequencies",
+}
 ARRAYS |= {"x", "cos", "sin", "q", "k", "v"}
 
 
@@ -169,9 +180,17 @@ def bound(cpu, monkeypatch):
     return cpu
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in CONTRACT if n not in ("rope_inv_freq", "alibi_slopes", "rope_attention_factor")]
+WITHOUT_ARRAYS = (
+    "rope_inv_freq",
+    "alibi_slopes",
+    "rope_attention_factor",
+    "rope_axis_map",
+    "grid_positions",
+    "grid_coordinates",
 )
+
+
+@pytest.mark.parametrize("name", [n for n in CONTRACT if n not in WITHOUT_ARRAYS])
 def test_numpy_arrays_are_refused_by_name(bound, name):
     function = getattr(posref_cupy, name)
     needed = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]

@@ -27,6 +27,7 @@ def eager_to_write_directly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_value(device: str | None = None) -> dict[str, Any]:
     """What each function returns, for arguments on a device."""
+    axis_map = torch.tensor([0, 1, 2, 0], device=device or "cpu")
     x, p, rows, slopes, cos, sin, bias, mask = (
         t.to(device or "cpu") for t in (X, P, ROWS, SLOPES, COS, SIN, BIAS, MASK)
     )
@@ -39,6 +40,14 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "rope_apply, part": posref_torch.rope_apply(x, cos[:, :2], sin[:, :2], layout="interleaved", offset=1),
         "rope": posref_torch.rope(x, p),
         "rope, bfloat16": posref_torch.rope(x.bfloat16(), p),
+        "rope_axis_map": posref_torch.rope_axis_map((2, 1, 1), rule="interleaved", device=device),
+        "rope_axes_inv_freq": posref_torch.rope_axes_inv_freq(axis_map, dtype=torch.float32),
+        "rope_axes_cos_sin": posref_torch.rope_axes_cos_sin(p.expand(3, -1), cos[0].abs(), axis_map),
+        "rope_axes_table": posref_torch.rope_axes_table(p.expand(3, -1), axis_map, dtype=torch.float32),
+        "rope_mixed_cos_sin": posref_torch.rope_mixed_cos_sin(p.expand(2, -1), rows[:6].reshape(2, 3, 3)),
+        "rope_apply_channels": posref_torch.rope_apply_channels(x, cos, sin, offset=1),
+        "grid_positions": posref_torch.grid_positions((2, 4), block=(1, 2), device=device),
+        "grid_coordinates": posref_torch.grid_coordinates((2, 3), dtype=torch.float32, device=device),
         "sinusoidal": posref_torch.sinusoidal(p, 6, dtype=torch.float32),
         "timestep_embedding": posref_torch.timestep_embedding(p, 7, dtype=torch.float32),
         "learned": posref_torch.learned(rows, p % 32),

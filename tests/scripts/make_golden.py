@@ -17,11 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import golden_axes
+import golden_cases
 import golden_formulas
-from golden_cases import CASES
 from golden_formulas import each
 from golden_rotary_cases import Args, Case
 
+CASES = golden_cases.CASES | golden_axes.CASES
+FORMULAS = vars(golden_formulas) | vars(golden_axes)
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"
 
 
@@ -31,7 +34,7 @@ def identity(function: str, args: Args) -> str:
 
 def line(function: str, case: Case) -> str:
     note, args = case
-    exact = getattr(golden_formulas, function)(**args)
+    exact = FORMULAS[function](**args)
     entry = {"id": identity(function, args), "note": note, "args": args, "expected": each(nearest, exact)}
     return json.dumps(entry | {"expected_lo": each(left_over, exact)}, separators=(",", ":"))
 

@@ -14,6 +14,7 @@ import pytest
 from posref import rope_apply, rope_cos_sin, rope_inv_freq
 from posref.models import QueryScaleEncoding, RopeEncoding
 from posref.rotary.axes import rope_axes_cos_sin
+from posref.rotary.channelwise import rope_apply_channels
 
 torch = pytest.importorskip("torch", reason="needs torch, which transformers computes with")
 transformers = pytest.importorskip("transformers", reason="needs the peers extra (transformers)")
@@ -25,7 +26,9 @@ SHORT = np.array([0, 1, 2, 5, 11, 12])
 # sizes that say nothing about positions, so that any model is built in no time
 SMALL = {
     **dict.fromkeys(("intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size"), 8),
-    **dict.fromkeys(("shared_intermediate_size", "ffn_hidden_size", "expert_ffn_hidden_size", "intermediate_size_mlp"), 8),
+    **dict.fromkeys(
+        ("shared_intermediate_size", "ffn_hidden_size", "expert_ffn_hidden_size", "intermediate_size_mlp"), 8
+    ),
     **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "v_head_dim"), 8),
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 2),
     **dict.fromkeys(("num_experts_per_tok", "n_group", "topk_group", "n_shared_experts", "first_k_dense_replace"), 1),
@@ -43,6 +46,7 @@ SMALL = {
     "eos_token_id": 2,
     "num_key_value_heads": 4,
 }
+XDROPE = {"rope_scaling": {"type": "xdrope", "alpha": 1000.0, "factor": 1.0, "xdrope_section": [4] * 4}}
 # what single families need to be small
 OWN = {
     "gemma4_text": {"global_head_dim": 64},
@@ -52,15 +56,31 @@ OWN = {
         "layer_types": ["mamba", "attention", "mamba", "attention", "attention"],
         **{"mamba_n_heads": 8, "mamba_d_head": 32, "mamba_n_groups": 1, "mamba_d_state": 4, "num_local_experts": 0},
     },
-    "longcat_flash": {"num_layers": 5, "zero_expert_num": 0, "head_dim": 32, "moe_topk": 1},
+    "longcat_flash": {"num_hidden_layers": 10, "num_layers": 5, "zero_expert_num": 1, "num_experts_per_tok": 2},
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv", "conv", "full_attention"], "num_dense_layers": 1},
     "lfm2": {"full_attn_idxs": [1, 4], "block_ff_dim": 8},
     "falcon_h1": {"mamba_d_ssm": 64, "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 4, "mamba_n_groups": 1},
     "jetmoe": {"kv_channels": 32, "num_key_value_heads": 4},
     "ernie4_5_vl_moe_text": {"moe_intermediate_size": [8, 8], "moe_k": 1},
     "bailing_hybrid": {"layer_group_size": 3},
-    "gemma3n_text": {"laurel_rank": 4, "altup_num_inputs": 2, "activation_sparsity_pattern": [0.0] * 5},
+    "gemma3n_text": {"laurel_rank": 4, "altup_num_inputs": 2, "activation_sparsity_pattern": [0.0] * 5}
+    | {"hidden_size_per_layer_input": 8},
     "minicpm3": {"head_dim": None},
+    "bamba": {
+        "attn_layer_indices": [1, 3],
+        "mamba_n_heads": 8,
+        "mamba_d_head": 32,
+        "mamba_n_groups": 1,
+        "mamba_d_state": 4,
+    },
+    "mllama_text_model": {"cross_attention_layers": [2]},
+    "deepseek_v4": {
+        "compress_ratios": [0, 4, 128, 0, 4],
+        **{"head_dim": 64, "qk_rope_head_dim": 32, "o_groups": 2, "o_lora_rank": 8, "hc_mult": 2, "num_hash_layers": 0},
+    },
+    "esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
+    "mistral4": {"qk_nope_head_dim": 32, "head_dim": 64},
+    "hunyuan_vl_text": XDROPE,
     **dict.fromkeys(
         ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "paddleocr_vl_text"),
         {"rope_scaling": {"type": "default", "mrope_section": [4, 6, 6]}},
@@ -69,7 +89,6 @@ OWN = {
         ("glm4v_text", "glm4v_moe_text", "glm_ocr_text"),
         {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "partial_rotary_factor": 0.5}},
     ),
-    "hunyuan_vl_text": {"rope_scaling": {"type": "xdrope", "alpha": 1000.0, "factor": 1.0, "xdrope_section": [4] * 4}},
 }
 OWN["ernie4_5_vl_moe_text"] |= {"rope_scaling": {"type": "default", "mrope_section": [6, 6, 4]}}
 
@@ -79,6 +98,7 @@ class Captured(list):
 
     def __call__(self, module, query, key, value, attention_mask, scaling=None, **kwargs):
         layer = getattr(module, "layer_idx", None)
+        key = key[..., : query.shape[-2], :]  # what follows are compressed keys, with positions of their own
         self.append((layer, query.double().numpy(), key.double().numpy(), scaling))
         # no attention: then all layers see the same input at all positions
         return torch.zeros(query.shape[0], query.shape[2], query.shape[1], value.shape[-1]), None
@@ -118,14 +138,16 @@ def takes_ids(model_class):
 
 
 def modeling(config):
-    """The module that has the classes for a config."""
+    """The module that has the classes for a config: its own, or that of the model that it is to be read as."""
+    if type(config) in transformers.AutoModel._model_mapping:
+        return importlib.import_module(transformers.AutoModel._model_mapping[type(config)].__module__)
     return importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
 
 
 def rotary_class(config):
     """The one class of the model's module that makes cos and sin of text from a config."""
     module = modeling(config)
-    names = [name for name in vars(module) if name.endswith("RotaryEmbedding") and "Vision" not in name]
+    names = [n for n in vars(module) if n.endswith("RotaryEmbedding") and "Vision" not in n and "DiT" not in n]
     (name,) = (n for n in names if len(names) == 1 or "Text" in n)
     return getattr(module, name)
 
@@ -174,11 +196,12 @@ def tables(encoding, positions):
         own = np.abs(positions)[:, None]
     else:
         axes = np.asarray(encoding.axes.map)
+        w = np.tile(w, len(axes) // len(w))  # one per channel where the axes are those of channels
         rows = positions if positions.ndim == 2 else np.tile(positions, (len(encoding.axes.names), 1))
         cos, sin = rope_axes_cos_sin(rows, w, axes, attention_factor=encoding.attention_factor)
         own = np.abs(rows[axes].T)
-    phase = own * frequency_bound(encoding) + 2 * U * own * w
-    return cos, sin, phase
+    bound = np.tile(frequency_bound(encoding), len(w) // len(encoding.inv_freq))
+    return cos, sin, own * bound + 2 * U * own * w
 
 
 def rotation_error(encoding, unrotated, rotated, positions):
@@ -188,7 +211,14 @@ def rotation_error(encoding, unrotated, rotated, positions):
         sin = -sin
     offset = encoding.offset if unrotated.shape[-1] == encoding.head_dim else unrotated.shape[-1] - encoding.rotary_dim
     cos, sin = cos / encoding.attention_factor, sin / encoding.attention_factor  # position 0 has the factor already
-    wanted = rope_apply(unrotated, cos, sin, layout=encoding.output_layout, offset=offset)
+    if encoding.encoding == "rope-xdrope-transformers":
+        wanted = rope_apply_channels(unrotated, cos, sin, layout=encoding.output_layout)
+        # HunYuan normalizes after it, and this is no rotation: lengths have changed
+        wanted = (
+            wanted * np.linalg.norm(unrotated, axis=-1, keepdims=True) / np.linalg.norm(wanted, axis=-1, keepdims=True)
+        )
+    else:
+        wanted = rope_apply(unrotated, cos, sin, layout=encoding.output_layout, offset=offset)
     bound = 2 * np.abs(unrotated).max() * (phase.max(axis=-1, keepdims=True) + 8 * U)
     return np.max(np.abs(rotated - wanted) / bound)
 
@@ -202,6 +232,8 @@ def assert_same_rotations(encodings, model, positions):
     seen = set()
     for (layer, q0, k0, _), (again, q, k, _) in zip(zero, moved, strict=True):
         assert layer == again
+        if model.config.model_type == "longcat_flash":  # a layer has two attentions
+            layer //= 2
         rotation = [e for e in heads if layer is None or layer in e.layers]
         q = q / query_scale([e for e in scales if layer in e.layers], positions)
         seen.add(layer)

@@ -243,7 +243,7 @@ def test_notes(kind, says, keys):
 def test_what_the_file_does_not_tell_is_none(keys, unknown):
     answer = read_config({**LLAMA, **keys})
     fields = answer.encodings[0].as_json()
-    always = {"part", "seq_len", "max_position_embeddings", "scaling"}
+    always = {"part", "seq_len", "max_position_embeddings", "scaling", "axes"}
     assert {key for key, value in fields.items() if value is None} - always == unknown
     assert any(note.startswith("unknown: ") for note in answer.notes)
 
@@ -277,7 +277,7 @@ def test_every_file_has_an_answer_of_plain_json(path):
 @pytest.mark.parametrize("model_type", READERS)
 def test_every_family_answers_a_file_with_nothing_in_it(model_type):
     answer = read_config({"model_type": model_type})
-    assert answer.encodings
+    assert answer.encodings or any(note.startswith(("unknown: ", "nope: ")) for note in answer.notes)
     assert answer.notes
 
 

@@ -61,8 +61,8 @@ def test_the_comparison_can_fail(fault, says):
     if says == "frequency":
         assert frequency_error(encoding, inv_freq_of(model.rotary_emb)) > 5
         return
-    (q0, *_), *_ = attention_inputs(model, np.zeros_like(SHORT))
-    (q, *_), *_ = attention_inputs(model, SHORT)
+    (_, q0, *_), *_ = attention_inputs(model, np.zeros_like(SHORT))
+    (_, q, *_), *_ = attention_inputs(model, SHORT)
     assert rotation_error(encoding, q0, q, SHORT) > 5
 
 
@@ -188,7 +188,7 @@ def test_deepseek(model_type, block, q_lora_rank):
     hook = (attention.q_proj if q_lora_rank is None else attention.q_b_proj).register_forward_hook(
         lambda module, args, out: projected.append(out.double().numpy())
     )
-    (query, _, scale), *_ = attention_inputs(model, SHORT)
+    (_, query, _, scale), *_ = attention_inputs(model, SHORT)
     hook.remove()
     assert math.isclose(scale * math.sqrt(encoding.head_dim), encoding.softmax_factor, rel_tol=1e-14)
     raw = projected[0].reshape(1, len(SHORT), 4, encoding.head_dim).swapaxes(1, 2)[..., encoding.offset :]

@@ -25,8 +25,8 @@ YARN = posref.YarnScaling(4.0, 64)
 
 @pytest.fixture(autouse=True)
 def eager_to_write_directly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small as they are, tensors here take the path of large ones wherever nothing forbids it, row by row."""
-    monkeypatch.setattr(_rotation, "BLOCK", 0)
+    """Small as they are, tensors here take the path of large ones wherever nothing forbids it."""
+    monkeypatch.setattr(_rotation, "BLOCK", 2000)
 
 
 class Model(nn.Module):
@@ -256,26 +256,33 @@ def test_a_graph_reads_the_kept_rows_and_adds_none(traced: str) -> None:
     assert "cos" not in functions(warm)
 
 
-def test_export_of_a_module_that_has_rows(traced: str) -> None:
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "non-strict"])
+@pytest.mark.usefixtures("traced")
+def test_export_of_a_module_that_has_rows(strict: bool) -> None:
     """Its kept rows must not bound the exported lengths."""
     rotary = RotaryEmbedding(8)
-    rotary.rotate(X[..., :5, :])
+    rotary.rotate(X)
     length = torch.export.Dim("length", min=2, max=100000)
     shapes = {"q": {2: length}, "k": {2: length}}
-    exported = torch.export.export(rotary, (X, X), dynamic_shapes=shapes).module()
+    exported = torch.export.export(rotary, (X, X), dynamic_shapes=shapes, strict=strict).module()
     x = torch.randn(2, 3, 2000, 8)
     for got, expected in zip(exported(x, x), rotary(x, x), strict=True):
         torch.testing.assert_close(got, expected, rtol=2.0**-18, atol=2.0**-18)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
-def test_the_compiler_itself(compiler: str) -> None:
+@pytest.mark.usefixtures("traced")
+def test_one_dynamic_graph_with_its_gradient() -> None:
+    """All of torch.compile but the machine code."""
     rotary = RotaryEmbedding(8, layout="interleaved", scaling=YARN)
     rotary.reserve(600)
-    compiled = torch.compile(rotary, fullgraph=True, dynamic=True, backend=compiler)
+    compiled = torch.compile(rotary, fullgraph=True, dynamic=True, backend="aot_eager")
     for x in (X, X[..., :7, :]):
-        for got, expected in zip(compiled(x, x, 1), rotary(x, x, 1), strict=False):
+        q, k = x.clone().requires_grad_(), x.clone().requires_grad_()
+        for got, expected in zip(compiled(q, k, 1), rotary(q, k, 1), strict=True):
             torch.testing.assert_close(got, expected, rtol=2.0**-20, atol=2.0**-20)
+        (compiled(q, k, 1)[0] * k.detach()).sum().backward()
+        assert q.grad is not None
+        torch.testing.assert_close(rotary.rotate(q.grad, 1), k.detach(), rtol=2.0**-18, atol=2.0**-18)
 
 
 def test_reserve() -> None:

@@ -1,0 +1,106 @@
+"""The same formulas in plain float64, as code usually has them: what test_functions_are_exact.py has to tell from exact values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rope_inv_freq(dim: int, base: float, scaling: Any, seq_len: int | None) -> NDArray[Any]:
+    exponents = np.arange(0, dim, 2) / dim
+    kind, w = type(scaling).__name__, 1.0 / base**exponents
+    if scaling is None:
+        return w
+    length = getattr(scaling, "original_max_position_embeddings", 0)
+    if kind == "LongRopeScaling":
+        return w / (scaling.long_factor if (seq_len or 0) > length else scaling.short_factor)
+    s = scaling.factor
+    if kind == "LinearScaling":
+        return w / s
+    if kind in ("NTKScaling", "DynamicNTKScaling"):
+        if kind == "DynamicNTKScaling":
+            s = s * max(seq_len or 0, length) / length - (s - 1)
+        return 1.0 / (base * np.float64(s) ** (dim / (dim - 2))) ** exponents
+    if kind == "Llama3Scaling":
+        interpolated = 1 - ramp(length * w / (2 * math.pi), scaling.low_freq_factor, scaling.high_freq_factor)
+    elif scaling.ramp == "rotations":
+        interpolated = 1 - ramp(length * w / (2 * math.pi), scaling.beta_slow, scaling.beta_fast)
+    else:
+        ends = [
+            dim * math.log(length / (b * 2 * math.pi)) / (2 * math.log(base))
+            for b in (scaling.beta_fast, scaling.beta_slow)
+        ]
+        if scaling.truncate:
+            ends = [math.floor(ends[0]), math.ceil(ends[1])]
+        low, high = max(ends[0], 0), min(ends[1], dim - 1)
+        interpolated = ramp(np.arange(dim // 2), low, high if high != low else high + 0.001)
+    return w / s * interpolated + w * (1 - interpolated)
+
+
+def ramp(values: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    return np.clip((values - low) / (high - low), 0, 1) if high != low else (values >= high) * 1.0
+
+
+def rope_attention_factor(scaling: Any) -> float:
+    if scaling.attention_factor is not None:
+        return float(scaling.attention_factor)
+    growth = math.log(max(scaling.factor, 1.0))
+    if type(scaling).__name__ == "LongRopeScaling":
+        return math.sqrt(1 + growth / math.log(scaling.original_max_position_embeddings))
+    if not (scaling.mscale and scaling.mscale_all_dim):
+        return 0.1 * growth + 1
+    return (0.1 * scaling.mscale * growth + 1) / (0.1 * scaling.mscale_all_dim * growth + 1)
+
+
+def rope_cos_sin(positions: NDArray[Any], inv_freq: NDArray[Any], attention_factor: float) -> Any:
+    angles = positions[..., None] * inv_freq
+    return np.cos(angles) * attention_factor, np.sin(angles) * attention_factor
+
+
+def rope_table(positions: NDArray[Any], scaling: Any, attention_factor: float | None, **ladder: Any) -> Any:
+    if attention_factor is None:
+        has_factor = type(scaling).__name__ in ("YarnScaling", "LongRopeScaling")
+        attention_factor = rope_attention_factor(scaling) if has_factor else 1.0
+    return rope_cos_sin(positions, rope_inv_freq(scaling=scaling, **ladder), attention_factor)
+
+
+def sinusoidal(positions: NDArray[Any], dim: int, base: float, endpoint: bool, layout: str, order: str) -> NDArray[Any]:
+    half = dim // 2
+    cos, sin = rope_cos_sin(positions, base ** (-np.arange(half) / (half - 1 if endpoint else half)), 1.0)
+    parts = (sin, cos) if order == "sin_cos" else (cos, sin)
+    stacked = np.stack(parts, axis=-1 if layout == "interleaved" else -2)
+    return stacked.reshape(*positions.shape, dim)
+
+
+def timestep_embedding(
+    timesteps: NDArray[Any],
+    dim: int,
+    flip_sin_to_cos: bool,
+    downscale_freq_shift: float,
+    scale: float,
+    max_period: float,
+) -> NDArray[Any]:
+    half = dim // 2
+    w = np.exp(-math.log(max_period) * np.arange(half) / (half - downscale_freq_shift))
+    cos, sin = rope_cos_sin(scale * timesteps, w, 1.0)
+    parts = [cos, sin] if flip_sin_to_cos else [sin, cos]
+    return np.concatenate([*parts, np.zeros((*timesteps.shape, dim % 2))], axis=-1)
+
+
+def alibi_slopes(num_heads: int) -> NDArray[Any]:
+    """The released code: powers of the first slope."""
+    closest = 2 ** math.floor(math.log2(num_heads))
+    start = 2 ** (-(2 ** -(math.log2(closest) - 3)))
+    slopes = np.array([start * start**h for h in range(closest)])
+    return slopes if closest == num_heads else np.append(slopes, alibi_slopes(2 * closest)[0::2][: num_heads - closest])
+
+
+def alibi_bias(slopes: NDArray[Any], q_positions: NDArray[Any], k_positions: NDArray[Any], form: str) -> NDArray[Any]:
+    """Each factor and each difference rounded. One product cannot go wrong: for "key", the relative bias with m q added."""
+    m, q, k = slopes[:, None, None], q_positions[..., None, :, None] * 1.0, k_positions[..., None, None, :] * 1.0
+    if form == "key":
+        return m * q - m * (q - k)
+    return -m * (np.abs(q - k) if form == "distance" else q - k)

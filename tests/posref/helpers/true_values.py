@@ -1,0 +1,201 @@
+"""posref's closed forms in ball arithmetic, from the papers' formulas; nothing here is shared with posref.
+
+Each function takes the arguments of posref's function, every float counting as the exact number that it is, and returns the
+true value as a function of the index into posref's result. Scalings are read by their names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from balls import Ball, at_least, ceil, clip, floor
+from flint import arb
+from numpy.typing import NDArray
+
+At: TypeAlias = Callable[..., Ball]
+
+
+class NoRamp(ArithmeticError):
+    """YaRN's range of pairs is reversed: there is no value."""
+
+
+def power(base: float, numerator: float, denominator: Any) -> Ball:
+    """base ** (numerator / denominator)."""
+    return (arb(base).log() * numerator / denominator).exp()
+
+
+# --- rotary ----------------------------------------------------------------------------------------------------------
+
+
+def rope_inv_freq(dim: int, base: float, scaling: Any, seq_len: int | None) -> At:
+    return frequencies(dim, base, scaling, seq_len).__getitem__
+
+
+def frequencies(dim: int, base: float, scaling: Any, seq_len: int | None) -> list[Ball]:
+    theta = [power(base, -2 * i, dim) for i in range(dim // 2)]  # RoFormer, sec. 3.2.2
+    kind = type(scaling).__name__
+    if scaling is None:
+        return theta
+    if kind == "LongRopeScaling":
+        longer = seq_len is not None and seq_len > scaling.original_max_position_embeddings
+        return [t / e for t, e in zip(theta, scaling.long_factor if longer else scaling.short_factor, strict=True)]
+    s = arb(scaling.factor)
+    if kind == "LinearScaling":
+        return [t / s for t in theta]
+    if kind in ("NTKScaling", "DynamicNTKScaling"):
+        if kind == "DynamicNTKScaling":
+            length = scaling.original_max_position_embeddings
+            s = s * max(seq_len or 0, length) / length - (s - 1)
+        # (b s^(d / (d-2)))^(-2i/d) = b^(-2i/d) s^(-2i / (d-2))
+        return [t * (s.log() * (-2 * i) / (dim - 2)).exp() for i, t in enumerate(theta)]
+    if kind == "Llama3Scaling":
+        kept = [llama3_kept(t, scaling) for t in theta]
+    elif scaling.ramp == "rotations":
+        kept = [yarn_kept(t, scaling) for t in theta]
+    else:
+        kept = yarn_kept_by_index(dim, base, scaling)
+    return [(1 - gamma) * t / s + gamma * t for gamma, t in zip(kept, theta, strict=True)]
+
+
+def yarn_kept(theta: Ball, scaling: Any) -> Ball:
+    """YaRN (2309.00071), eq. 13: gamma of r = L / wavelength, alpha = beta_slow, beta = beta_fast."""
+    r = scaling.original_max_position_embeddings / (2 * arb.pi() / theta)
+    alpha, beta = arb(scaling.beta_slow), arb(scaling.beta_fast)
+    if not at_least(r, alpha):
+        return arb(0)
+    if at_least(r, beta):
+        return arb(1)
+    return (r - alpha) / (beta - alpha)
+
+
+def llama3_kept(theta: Ball, scaling: Any) -> Ball:
+    """The released code's decisions, on wavelengths."""
+    wavelength, length = 2 * arb.pi() / theta, arb(scaling.original_max_position_embeddings)
+    if not at_least(wavelength, length / scaling.high_freq_factor):
+        return arb(1)
+    if at_least(wavelength, length / scaling.low_freq_factor):
+        return arb(0)
+    low, high = arb(scaling.low_freq_factor), arb(scaling.high_freq_factor)
+    return (length / wavelength - low) / (high - low)
+
+
+def yarn_kept_by_index(dim: int, base: float, scaling: Any) -> list[Ball]:
+    """The released code: a ramp over the pairs' indices, from beta_fast's to beta_slow's, at least 0.001 wide."""
+
+    def index(rotations: float) -> Ball:
+        length = arb(scaling.original_max_position_embeddings)
+        return dim * (length / (arb(rotations) * 2 * arb.pi())).log() / (2 * arb(base).log())
+
+    low = high = index(scaling.beta_fast)
+    if scaling.beta_slow != scaling.beta_fast:
+        high = index(scaling.beta_slow)
+    if scaling.truncate:
+        low, high = floor(low), ceil(high)
+    low = low if at_least(low, arb(0)) else arb(0)
+    high = arb(dim - 1) if at_least(high, arb(dim - 1)) else high
+    if low is high or low == high:  # a ball is only known to equal another if both are exact
+        high = low + arb(1) / 1000
+    elif at_least(low, high):
+        raise NoRamp
+    return [1 - clip((i - low) / (high - low)) for i in range(dim // 2)]
+
+
+def rope_attention_factor(scaling: Any) -> At:
+    a = scaled_gain(scaling)
+    return lambda: a
+
+
+def scaled_gain(scaling: Any) -> Ball:
+    """YaRN, eq. 15, with DeepSeek's two magnitudes; LongRoPE's released models."""
+    kind = type(scaling).__name__
+    if kind not in ("YarnScaling", "LongRopeScaling"):
+        return arb(1)
+    if scaling.attention_factor is not None:
+        return arb(scaling.attention_factor)
+    growth = arb(scaling.factor).log() if scaling.factor > 1 else arb(0)
+    if kind == "LongRopeScaling":
+        return (1 + growth / arb(scaling.original_max_position_embeddings).log()).sqrt()
+    if not (scaling.mscale and scaling.mscale_all_dim):
+        return growth / 10 + 1
+    return (scaling.mscale * growth / 10 + 1) / (scaling.mscale_all_dim * growth / 10 + 1)
+
+
+def wave(cosine: bool, position: Any, frequency: Ball) -> Ball:
+    """Cos or sin of the product. NumPy's integers are turned to Python's: exact."""
+    angle = arb(position.item()) * frequency
+    return angle.cos() if cosine else angle.sin()
+
+
+def rope_table(
+    positions: NDArray[Any],
+    dim: int,
+    base: float,
+    scaling: Any,
+    seq_len: int | None,
+    attention_factor: float | None,
+) -> At:
+    w = frequencies(dim, base, scaling, seq_len)
+    a = scaled_gain(scaling) if attention_factor is None else arb(attention_factor)
+    return lambda part, *i: a * wave(part == 0, positions[i[:-1]], w[i[-1]])
+
+
+def rope_cos_sin(positions: NDArray[Any], inv_freq: NDArray[Any], attention_factor: float) -> At:
+    w, a = [arb(v) for v in inv_freq.tolist()], arb(attention_factor)
+    return lambda part, *i: a * wave(part == 0, positions[i[:-1]], w[i[-1]])
+
+
+# --- additive --------------------------------------------------------------------------------------------------------
+
+
+def sinusoidal(positions: NDArray[Any], dim: int, base: float, endpoint: bool, layout: str, order: str) -> At:
+    half = dim // 2
+    w = [power(base, -k, half - 1) if endpoint else power(base, -2 * k, dim) for k in range(half)]
+
+    def at(*i: int) -> Ball:
+        k, second = divmod(i[-1], 2) if layout == "interleaved" else divmod(i[-1], half)[::-1]
+        return wave(second == (order == "sin_cos"), positions[i[:-1]], w[k])
+
+    return at
+
+
+def timestep_embedding(
+    timesteps: NDArray[Any],
+    dim: int,
+    flip_sin_to_cos: bool,
+    downscale_freq_shift: float,
+    scale: float,
+    max_period: float,
+) -> At:
+    half = dim // 2
+    w = [scale * power(max_period, -k, half - arb(downscale_freq_shift)) for k in range(half)]
+
+    def at(*i: int) -> Ball:
+        second, k = divmod(i[-1], half)
+        return arb(0) if second == 2 else wave((second == 1) != flip_sin_to_cos, timesteps[i[:-1]], w[k])
+
+    return at
+
+
+# --- biases ----------------------------------------------------------------------------------------------------------
+
+
+def alibi_slopes(num_heads: int) -> At:
+    """Press et al., sec. 3, and the released code's recursion: every other slope of twice as many heads fills up."""
+
+    def slope(head: int, heads: int) -> Ball:
+        closest = 1 << heads.bit_length() - 1
+        return power(2, -8 * (head + 1), closest) if head < closest else slope(2 * (head - closest), 2 * closest)
+
+    return lambda head: slope(head, num_heads)
+
+
+def alibi_bias(slopes: NDArray[Any], q_positions: NDArray[Any], k_positions: NDArray[Any], form: str) -> At:
+    def at(*i: int) -> Ball:
+        *batch, head, row, column = i
+        m, q, k = (arb(x.item()) for x in (slopes[head], q_positions[(*batch, row)], k_positions[(*batch, column)]))
+        if form == "key":
+            return m * k
+        return -m * (abs(q - k) if form == "distance" else q - k)
+
+    return at
