@@ -26,7 +26,8 @@ def result(name: str) -> str:
     found = re.search(r"Returns\n-------\n((?:.+\n?)+)", doc)
     if not found:
         return f"`{inspect.signature(getattr(posref, name)).return_annotation}`"
-    return " ".join(re.sub(r"\n +", ": ", found[1], count=1).replace("``", "`").split())
+    words = re.sub(r":func:(`[^`]+`)", r"\1", found[1]).replace("``", "`")
+    return " ".join(re.sub(r"\n +", ": ", words, count=1).split())
 
 
 def functions() -> str:

@@ -273,7 +273,7 @@ def test_export_of_a_module_that_has_rows(strict: bool) -> None:
 @pytest.mark.usefixtures("traced")
 def test_one_dynamic_graph_with_its_gradient() -> None:
     """All of torch.compile but the machine code."""
-    rotary = RotaryEmbedding(8, layout="interleaved", scaling=YARN)
+    rotary = RotaryEmbedding(8, layout="interleaved")
     rotary.reserve(600)
     compiled = torch.compile(rotary, fullgraph=True, dynamic=True, backend="aot_eager")
     for x in (X, X[..., :7, :]):
