@@ -17,7 +17,14 @@ _QUARTER_TURNS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 @lru_cache(maxsize=32)
 def pi_bits(bits: int) -> int:
-    """Less than 2 below pi 2^bits, by Machin's formula pi = 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Less than 2 below pi 2^bits."""
+    wide = 1 << bits.bit_length()  # for few different ones is it computed, the others are cut from them
+    return _machin(wide) >> wide - bits
+
+
+@lru_cache(maxsize=16)
+def _machin(bits: int) -> int:
+    """As pi_bits, by Machin's formula pi = 16 arctan(1/5) - 4 arctan(1/239)."""
 
     def arctan_of_inverse(n: int) -> int:
         power = total = (1 << bits + 32) // n

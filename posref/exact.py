@@ -44,8 +44,8 @@ def real_arithmetic(positions: NDArray[Any] | None = None) -> Iterator[None]:
     """A decimal context with digits enough for `cos_sin` at these positions: 60 after those of the largest one."""
     largest = _reach(positions) if positions is not None else 1.0
     digits = 60 + math.ceil(math.log10(max(largest, 1.0)))
-    # a frequency below 10^-2000 is 0: times a position, times a gain, nothing of it would show in a float64
-    with decimal.localcontext(decimal.Context(prec=digits, Emin=-2000, Emax=decimal.MAX_EMAX)):
+    # a frequency below 10^-1000 may become 0: times a position, times a gain, nothing of it would show in a float64
+    with decimal.localcontext(decimal.Context(prec=digits, Emin=-1000, Emax=decimal.MAX_EMAX)):
         yield
 
 

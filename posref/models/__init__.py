@@ -14,6 +14,7 @@ from posref._arguments import integer, shown
 from posref.models import (
     biases,
     composite,
+    deberta,
     encoders,
     falcon,
     gptj,
@@ -23,16 +24,19 @@ from posref.models import (
     multimodal,
     nope,
     plain_rope,
+    remote,
     tables,
     vision,
     without,
 )
 from posref.models._reading import Block, NotKnown, Reader, Reading, load
+from posref.models.by_keys import by_keys
 from posref.models.frameworks import checked_framework
 from posref.models.records import (
     AlibiEncoding,
     Axes,
     Bucket,
+    DebertaEncoding,
     Encoding,
     LearnedEncoding,
     ModelPositions,
@@ -47,6 +51,7 @@ __all__ = [
     "AlibiEncoding",
     "Axes",
     "Bucket",
+    "DebertaEncoding",
     "Encoding",
     "LearnedEncoding",
     "ModelPositions",
@@ -64,6 +69,7 @@ READERS: dict[str, Reader] = {
     **hybrids.FAMILIES,
     **encoders.FAMILIES,
     **without.FAMILIES,
+    **remote.FAMILIES,
     **layered.FAMILIES,
     **multimodal.FAMILIES,
     **vision.FAMILIES,
@@ -73,6 +79,7 @@ READERS: dict[str, Reader] = {
     **falcon.FAMILIES,
     **gptj.FAMILIES,
     **tables.FAMILIES,
+    **deberta.FAMILIES,
 }
 
 
@@ -96,7 +103,8 @@ def read_config(
     Returns
     -------
     ModelPositions
-        Without encodings, and with a note that says so, where the ``model_type`` is not known. It is never guessed.
+        Where the ``model_type`` is not known, what the keys tell, with a note of what was assumed; or no encodings, and a note
+        that says so.
 
     Raises
     ------
@@ -119,13 +127,13 @@ def read_config(
     reading = Reading(checked_framework(framework), seq_len, READERS)
     config = Block(load(path_or_mapping), reading)
     model_type = config.word("model_type")
+    who = "a file without model_type" if model_type is None else f"model_type {shown(model_type)}"
     reader = READERS.get(model_type or "")
-    if reader is None:
-        what = "a file without model_type" if model_type is None else f"model_type {shown(model_type)}"
-        return ModelPositions(model_type, (), (f"not known yet: {what}",))
     try:
-        encodings = tuple(reader(config))
+        encodings = by_keys(config, model_type) if reader is None else reader(config)
     except NotKnown as problem:
-        return ModelPositions(model_type, (), (f"not known yet: model_type {shown(model_type)} with {problem}",))
+        return ModelPositions(model_type, (), (f"not known yet: {who} with {problem}",))
+    if encodings is None:
+        return ModelPositions(model_type, (), (f"not known yet: {who}",))
     config.note_ignored(only_about_positions=True)
-    return ModelPositions(model_type, encodings, tuple(reading.notes))
+    return ModelPositions(model_type, tuple(encodings), tuple(reading.notes))

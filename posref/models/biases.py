@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from posref.bias.t5 import t5_bucket
 from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.records import AlibiEncoding, Bucket, Encoding, T5Encoding
+from posref.models.tables import Learned
 
 MOST_BUCKETS = 1024  # real ones have 32; more only cost time
 MOST_DISTANCE = 2**20
@@ -58,33 +60,73 @@ def mpt(config: Block) -> list[Encoding]:
     return [alibi(config, *names, bias_max=8 if bias_max is None else bias_max)]
 
 
-def t5(config: Block) -> list[Encoding]:
-    """T5: one table per stack, looked up by all layers of it; none in the cross-attention; logits without 1/sqrt(head_dim)."""
-    heads = config.either(("num_attention_heads", "num_heads"), most=shape.MOST_HEADS)
+@dataclass(frozen=True)
+class T5:
+    """Reads T5 and its kin: a table per stack, none in the cross-attention; logits without 1/sqrt(head_dim).
+
+    With ``shared`` all layers of a stack look up one table, else each has its own. ``heads`` and the others are the keys.
+    """
+
+    shared: bool = True
+    heads: Sequence[str] = ("num_attention_heads", "num_heads")
+    encoder: Sequence[str] = ("num_hidden_layers", "num_layers")
+    decoder: Sequence[str] = ("num_decoder_layers",)
+
+    def __call__(self, config: Block) -> list[Encoding]:
+        """The two encodings of such a model."""
+        heads = config.either(self.heads, most=shape.MOST_HEADS)
+        if heads is None:
+            config.note("unknown", f"the width of the table: {self.heads[-1]} is not given")
+        num_buckets = config.integer_or("relative_attention_num_buckets", 32, most=MOST_BUCKETS)
+        max_distance = config.integer_or("relative_attention_max_distance", 128, most=MOST_DISTANCE)
+        encoder = shape.layers(config, self.encoder)
+        decoder = encoder
+        if any(config.raw(key) is not None for key in self.decoder):
+            decoder = shape.layers(config, self.decoder)
+        stacks = [("encoder", encoder, True), ("decoder", decoder, False)]
+        return [
+            t5_encoding(layers, stack, heads, (num_buckets, max_distance, bidirectional), shared=self.shared)
+            for stack, layers, bidirectional in stacks
+        ]
+
+
+def t5_encoding(
+    layers: tuple[int, ...] | None,
+    stack: str,
+    heads: int | None,
+    rule: tuple[int, int, bool],
+    *,
+    shared: bool = True,
+    scaled: bool = False,
+) -> T5Encoding:
+    """The record of a table by buckets; the rule is (num_buckets, max_distance, bidirectional)."""
+    return T5Encoding(
+        encoding="t5",
+        component="text",
+        part=None,
+        layers=layers,
+        stack=stack,
+        num_heads=heads,
+        num_buckets=rule[0],
+        max_distance=rule[1],
+        bidirectional=rule[2],
+        buckets=buckets(*rule),
+        shared=shared,
+        scaled_logits=scaled,
+    )
+
+
+def mpnet(config: Block) -> list[Encoding]:
+    """MPNet: a learned table and, in all layers, one table by T5's buckets, whose distance no key changes."""
+    table = Learned(after_pad=True)(config)
+    heads = config.integer("num_attention_heads", most=shape.MOST_HEADS)
     if heads is None:
-        config.note("unknown", "the width of the table: num_heads is not given")
-    num_buckets = config.integer_or("relative_attention_num_buckets", 32, most=MOST_BUCKETS)
-    max_distance = config.integer_or("relative_attention_max_distance", 128, most=MOST_DISTANCE)
-    encoder = shape.layers(config, ("num_hidden_layers", "num_layers"))
-    decoder = encoder
-    if config.raw("num_decoder_layers") is not None:
-        decoder = shape.layers(config, ("num_decoder_layers",))
-    stacks = [("encoder", encoder, True), ("decoder", decoder, False)]
-    return [
-        T5Encoding(
-            encoding="t5",
-            component="text",
-            part=None,
-            layers=layers,
-            stack=stack,
-            num_heads=heads,
-            num_buckets=num_buckets,
-            max_distance=max_distance,
-            bidirectional=bidirectional,
-            buckets=buckets(num_buckets, max_distance, bidirectional),
-        )
-        for stack, layers, bidirectional in stacks
-    ]
+        config.note("unknown", "the width of the table: num_attention_heads is not given")
+    rows = config.integer_or("relative_attention_num_buckets", 32, most=MOST_BUCKETS)
+    if rows != 32:
+        config.note("unusual", f"relative_attention_num_buckets {rows}: the table has so many rows, 32 are used")
+    bias = t5_encoding(shape.layers(config), "encoder", heads, (32, 128, True), scaled=True)
+    return [*table, bias]
 
 
 def buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[Bucket, ...]:
@@ -106,6 +148,9 @@ def buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[B
 
 FAMILIES: dict[str, Reader] = {
     "bloom": bloom,
+    "mpnet": mpnet,
     "mpt": mpt,
-    "t5": t5,
+    "mt5": T5(),
+    "t5": T5(),
+    "umt5": T5(shared=False),
 }

@@ -93,6 +93,16 @@ def nested(key: str) -> Reader:
     return read
 
 
+def git(config: Block) -> list[Encoding]:
+    """GIT: BERT's table for the text, and a vision tower."""
+    vision = config.block("vision_config")
+    found = list(config.reading.readers["bert"](config))
+    if vision is None:
+        config.note("unknown", "vision: vision_config is not given")
+        return found
+    return found + read_part(vision, "git_vision_model", "vision")
+
+
 SIGLIP, CLIP = "siglip_vision_model", "clip_vision_model"
 
 FAMILIES: dict[str, Reader] = {
@@ -105,6 +115,7 @@ FAMILIES: dict[str, Reader] = {
     "gemma3": Composite("gemma3_text", SIGLIP, fixed=("text",)),
     "gemma3n": Composite("gemma3n_text", "gemma3n_vision", "gemma3n_audio", fixed=True),
     "gemma4": Composite("gemma4_text", "gemma4_vision", fixed=True),
+    "git": git,
     "glm4v": Composite("glm4v_text", "glm4v_vision", fixed=True),
     "glm4v_moe": Composite("glm4v_moe_text", "glm4v_moe_vision", fixed=True),
     "hunyuan_vl": Composite("hunyuan_vl_text", "hunyuan_vl_vision", fixed=True, flat=True),

@@ -13,7 +13,7 @@ from posref.models.rope import rope_encoding
 from posref.models.rope_keys import RopeKeys, read_parameters
 from posref.models.shape import FULL, LINEAR, SLIDING
 
-CROSS = "cross-attention"
+CROSS = "cross_attention"
 HYBRID = "hybrid"
 
 

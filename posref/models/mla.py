@@ -145,7 +145,6 @@ FAMILIES: dict[str, Reader] = {
     "deepseek_v32": MLA(switch=False, indexer=("half", "half")),
     "glm4_moe_lite": MLA(192, 64),
     "glm_moe_dsa": MLA(192, 64, switch=False, indexer=("interleaved", "half")),
-    "kimi_k2": MLA(),  # to transformers, and in its own code, a DeepSeek-V3
     "longcat_flash": MLA(keys=RopeKeys(base=1e7, mla=True), switch=False, layer_keys=("num_layers",)),
     "minicpm3": MLA(64, 32, layout="half"),
     "mistral4": MLA(64, 64, keys=RopeKeys(block=MISTRAL4_BLOCK, mla=True), tempered=True),

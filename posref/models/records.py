@@ -179,7 +179,15 @@ class Bucket:
 
 @dataclass(frozen=True)
 class T5Encoding(Encoding):
-    """A learned bias per bucket of relative positions, in the self-attention of one stack."""
+    """A learned bias per bucket of relative positions, in the self-attention of one stack.
+
+    Parameters
+    ----------
+    shared
+        Whether all layers look up one table; else each has its own.
+    scaled_logits
+        Whether the logits that the bias is added to are divided by sqrt(head_dim) first.
+    """
 
     stack: str
     num_heads: int | None
@@ -187,6 +195,35 @@ class T5Encoding(Encoding):
     max_distance: int
     bidirectional: bool
     buckets: tuple[Bucket, ...]
+    shared: bool = True
+    scaled_logits: bool = False
+
+
+@dataclass(frozen=True)
+class DebertaEncoding(Encoding):
+    """DeBERTa's disentangled attention: logits of content with a table of relative positions q - k, beside content with content.
+
+    Parameters
+    ----------
+    terms
+        ``"c2p"``, ``"p2c"`` or both; all logits are divided by sqrt(head_dim (1 + their number)).
+    rows, dim
+        Of the table, which all layers share; q - k = 0 is row rows / 2.
+    max_relative_positions
+        Where distances are clipped, or where the buckets end.
+    position_buckets
+        Logarithmic buckets on each side; None: every distance has its row.
+    share_att_key
+        Whether a layer's own projections of content serve for the table, too.
+    """
+
+    num_heads: int | None
+    terms: tuple[str, ...]
+    rows: int | None
+    dim: int | None
+    max_relative_positions: int | None
+    position_buckets: int | None
+    share_att_key: bool
 
 
 @dataclass(frozen=True)

@@ -78,10 +78,12 @@ def of_kind(kinds: Sequence[str] | None, *wanted: str) -> tuple[int, ...] | None
 
 
 def note_nope(config: Block, kinds: Sequence[str] | None, rotating: Sequence[str]) -> None:
-    """Say which layers attend without any position encoding."""
-    others = sorted({kind for kind in kinds or () if kind not in rotating})
-    for other in others:
-        note_layers(config, of_kind(kinds, other) or (), other)
+    """Say which layers attend without any position encoding, and which kinds of layers do not attend."""
+    for other in sorted({kind for kind in kinds or () if kind not in rotating}):
+        if "attention" in other and other != LINEAR:
+            note_layers(config, of_kind(kinds, other) or (), other)
+        else:
+            config.note("nope", f"{other} layers have no position encoding")
 
 
 def note_layers(config: Block, indices: Sequence[int], why: str) -> None:

@@ -24,15 +24,17 @@ class Learned:
     dim: Names = ("hidden_size",)
     more_rows: int = 0
     after_pad: bool = False
+    stacks: tuple[str | None, ...] = (None,)
 
     def __call__(self, config: Block) -> list[Encoding]:
-        """The one encoding of such a model."""
+        """One encoding per stack of such a model."""
         kind = config.word("position_embedding_type")  # transformers no longer reads it
         if kind not in (None, "absolute"):
             raise NotKnown(f"position_embedding_type {shown(kind)}")
         rows = _size(config, self.rows)
         offset = _after_pad(config) if self.after_pad else self.more_rows
-        return [learned(None, None if rows is None else rows + self.more_rows, _size(config, self.dim), offset)]
+        rows = None if rows is None else rows + self.more_rows
+        return [learned(stack, rows, _size(config, self.dim), offset) for stack in self.stacks]
 
 
 def whisper(config: Block) -> list[Encoding]:
@@ -53,13 +55,36 @@ def m2m_100(config: Block) -> list[Encoding]:
     return [sinusoids("text", stack, rows, dim, offset) for stack in ("encoder", "decoder")]
 
 
+def xglm(config: Block) -> list[Encoding]:
+    """XGLM: fairseq's sinusoids, from the third on; the table grows with the input."""
+    rows = _size(config, ("max_position_embeddings",))
+    return [sinusoids("text", None, None if rows is None else rows + 2, _size(config, ("hidden_size", "d_model")), 2)]
+
+
+def marian(config: Block) -> list[Encoding]:
+    """Marian and Pegasus in transformers: the paper's frequencies, all sines, then all cosines."""
+    rows, dim = _size(config, ("max_position_embeddings",)), _size(config, ("hidden_size", "d_model"))
+    return [sinusoids("text", stack, rows, dim, 0, endpoint=False) for stack in ("encoder", "decoder")]
+
+
+def audio_table(config: Block) -> list[Encoding]:
+    """Encoders made after Whisper's, whose table comes with the weights."""
+    rows, dim = _size(config, ("max_source_positions",)), _size(config, ("hidden_size", "d_model"))
+    config.note(
+        "unusual", "the table comes with the weights; Whisper's, from which such encoders start, holds sinusoids"
+    )
+    return [LearnedEncoding("learned", "audio", None, None, "encoder", rows, dim, 0)]
+
+
 def learned(stack: str | None, rows: int | None, dim: int | None, offset: int) -> LearnedEncoding:
     """The record of a learned table."""
     return LearnedEncoding("learned", "text", None, None, stack, rows, dim, offset)
 
 
-def sinusoids(component: str, stack: str, rows: int | None, dim: int | None, offset: int) -> SinusoidalEncoding:
-    """The record of tensor2tensor's sinusoids: all sines, then all cosines, the last frequency exactly 1/base."""
+def sinusoids(
+    component: str, stack: str | None, rows: int | None, dim: int | None, offset: int, *, endpoint: bool = True
+) -> SinusoidalEncoding:
+    """The record of sinusoids, all sines, then all cosines; tensor2tensor's, whose last frequency is exactly 1/base."""
     return SinusoidalEncoding(
         encoding="sinusoidal",
         component=component,
@@ -70,7 +95,7 @@ def sinusoids(component: str, stack: str, rows: int | None, dim: int | None, off
         dim=dim,
         offset=offset,
         base=10000.0,
-        endpoint=True,
+        endpoint=endpoint,
         layout="concatenated",
         order="sin_cos",
     )
@@ -87,13 +112,54 @@ def _after_pad(config: Block) -> int:
     return config.integer_or("pad_token_id", 1, least=0) + 1
 
 
+BOTH = ("encoder", "decoder")
+GPT2 = Learned(rows=("max_position_embeddings", "n_positions"), dim=("hidden_size", "n_embd"))
+BART = Learned(dim=("hidden_size", "d_model"), more_rows=2, stacks=BOTH)
+BLENDERBOT = Learned(dim=("hidden_size", "d_model"), stacks=BOTH)
+NARROW = Learned(dim=("embedding_size",))
+ROBERTA = Learned(after_pad=True)
+
 FAMILIES: dict[str, Reader] = {
-    "albert": Learned(dim=("embedding_size",)),
+    "albert": NARROW,
+    "bart": BART,
     "bert": Learned(),
-    "gpt2": Learned(rows=("max_position_embeddings", "n_positions"), dim=("hidden_size", "n_embd")),
-    "opt": Learned(more_rows=2),
-    "roberta": Learned(after_pad=True),
-    "xlm-roberta": Learned(after_pad=True),
+    "bert-generation": Learned(),
+    "big_bird": Learned(),
+    "bigbird_pegasus": BLENDERBOT,
+    "biogpt": Learned(more_rows=2),
+    "blenderbot": BLENDERBOT,
+    "blenderbot-small": BLENDERBOT,
+    "camembert": ROBERTA,
+    "clip_text_model": Learned(),
+    "data2vec-text": ROBERTA,
+    "distilbert": Learned(dim=("hidden_size", "dim")),
+    "electra": NARROW,
+    "ernie": Learned(),
+    "gpt-sw3": GPT2,
+    "gpt2": GPT2,
+    "gpt_bigcode": GPT2,
+    "ibert": ROBERTA,
+    "longformer": ROBERTA,
+    "luke": ROBERTA,
     "m2m_100": m2m_100,
+    "marian": marian,
+    "mbart": BART,
+    "megatron-bert": Learned(),
+    "mobilebert": Learned(),
+    "mvp": BART,
+    "openai-gpt": GPT2,
+    "opt": Learned(more_rows=2),
+    "pegasus": marian,
+    "plbart": BART,
+    "qwen2_audio_encoder": audio_table,
+    "roberta": ROBERTA,
+    "roberta-prelayernorm": ROBERTA,
+    "roc_bert": Learned(),
+    "splinter": Learned(),
+    "squeezebert": Learned(),
+    "voxtral_encoder": audio_table,
     "whisper": whisper,
+    "xglm": xglm,
+    "xlm-roberta": ROBERTA,
+    "xlm-roberta-xl": ROBERTA,
 }

@@ -1,14 +1,17 @@
-"""The comparison of tests/posref/test_exact.py on many more entries: cos_sin against ball arithmetic, every path.
+"""The comparisons of tests/posref/test_exact.py and test_functions_are_exact.py on many more entries, and other random ones.
 
-    python tests/scripts/exact_sweep.py [MILLIONS]      entries per path, two values each; 1 million take some 6 s a path
+    python tests/scripts/exact_sweep.py [MILLIONS] [NAME]
 
-Prints the worst error of each path in ulp; exit status 1 if one is above 0.5.
+Entries per path of cos_sin (two values each) and per function, in millions: one takes some 6 s a path and 1 to 3 minutes a
+function. With a name, only the functions and paths in whose names it occurs. Prints the worst error of each in ulp; exit
+status 1 if one is above the tests' limit.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,13 @@ from flint import arb
 
 from posref import exact
 
+TESTS = Path(__file__).resolve().parents[1] / "posref"
+sys.path.append(str(TESTS / "helpers"))
+from exactness import LIMIT, SUBJECTS, compare  # noqa: E402
+
 
 def tests() -> Any:
-    path = Path(__file__).resolve().parents[1] / "posref" / "test_exact.py"
-    spec = importlib.util.spec_from_file_location("test_exact", path)
+    spec = importlib.util.spec_from_file_location("test_exact", TESTS / "test_exact.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -27,18 +33,34 @@ def tests() -> Any:
     return module
 
 
-def main(millions: float) -> int:
-    test, failed = tests(), False
+def paths(millions: float, name: str) -> Iterator[tuple[str, float, float]]:
+    """Name, worst error and limit of each path of cos_sin."""
+    test = tests()
     for path, (make_positions, make_frequencies, gain) in test.PATHS.items():
-        positions = make_positions()
-        with exact.real_arithmetic(positions):
-            reals, balls = make_frequencies()
-            table = exact.cos_sin(positions, reals, exact.real(gain))
-        error = test.worst(table, positions, balls, arb(gain), entries=int(millions * 1e6), seed=2)
-        print(f"{path:40s} {error:.9f} ulp", flush=True)
-        failed |= error > test.LIMIT
+        if name in path:
+            positions = make_positions()
+            with exact.real_arithmetic(positions):
+                reals, balls = make_frequencies()
+                table = exact.cos_sin(positions, reals, exact.real(gain))
+            error = test.worst(table, positions, balls, arb(gain), entries=int(millions * 1e6), seed=2)
+            yield path, error, test.LIMIT
+
+
+def functions(millions: float, name: str) -> Iterator[tuple[str, float, float]]:
+    """The same of each public function."""
+    for subject in SUBJECTS:
+        if name in str(subject):
+            yield str(subject), compare(subject, int(10 * millions * subject.entries), seed=2).worst, LIMIT
+
+
+def main(millions: float = 1.0, name: str = "") -> int:
+    failed = False
+    for sweep in (paths, functions):
+        for what, error, limit in sweep(millions, name):
+            print(f"{what:45s} {error:.9f} ulp", flush=True)
+            failed |= not error <= limit
     return int(failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0))
+    sys.exit(main(*(kind(given) for kind, given in zip((float, str), sys.argv[1:], strict=False))))

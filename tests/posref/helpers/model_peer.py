@@ -54,7 +54,11 @@ OWN = {
     "granitemoehybrid": {
         "position_embedding_type": "rope",
         "layer_types": ["mamba", "attention", "mamba", "attention", "attention"],
-        **{"mamba_n_heads": 8, "mamba_d_head": 32, "mamba_n_groups": 1, "mamba_d_state": 4, "num_local_experts": 0},
+        "mamba_n_heads": 8,
+        "mamba_d_head": 32,
+        "mamba_n_groups": 1,
+        "mamba_d_state": 4,
+        "num_local_experts": 0,
     },
     "longcat_flash": {"num_hidden_layers": 10, "num_layers": 5, "zero_expert_num": 1, "num_experts_per_tok": 2},
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv", "conv", "full_attention"], "num_dense_layers": 1},
@@ -76,20 +80,21 @@ OWN = {
     "mllama_text_model": {"cross_attention_layers": [2]},
     "deepseek_v4": {
         "compress_ratios": [0, 4, 128, 0, 4],
-        **{"head_dim": 64, "qk_rope_head_dim": 32, "o_groups": 2, "o_lora_rank": 8, "hc_mult": 2, "num_hash_layers": 0},
+        "head_dim": 64,
+        "qk_rope_head_dim": 32,
+        "o_groups": 2,
+        "o_lora_rank": 8,
+        "hc_mult": 2,
+        "num_hash_layers": 0,
     },
     "esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
     "mistral4": {"qk_nope_head_dim": 32, "head_dim": 64},
     "hunyuan_vl_text": XDROPE,
-    **dict.fromkeys(
-        ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "paddleocr_vl_text"),
-        {"rope_scaling": {"type": "default", "mrope_section": [4, 6, 6]}},
-    ),
-    **dict.fromkeys(
-        ("glm4v_text", "glm4v_moe_text", "glm_ocr_text"),
-        {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "partial_rotary_factor": 0.5}},
-    ),
 }
+MROPE = {"rope_scaling": {"type": "default", "mrope_section": [4, 6, 6]}}
+OWN |= dict.fromkeys(("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "paddleocr_vl_text"), MROPE)
+PARTIAL = {"rope_type": "default", "mrope_section": [2, 3, 3], "partial_rotary_factor": 0.5}
+OWN |= {name: {"rope_parameters": PARTIAL} for name in ("glm4v_text", "glm4v_moe_text", "glm_ocr_text")}
 OWN["ernie4_5_vl_moe_text"] |= {"rope_scaling": {"type": "default", "mrope_section": [6, 6, 4]}}
 
 

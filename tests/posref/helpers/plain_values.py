@@ -1,4 +1,7 @@
-"""The same formulas in plain float64, as code usually has them: what test_functions_are_exact.py has to tell from exact values."""
+"""posref's closed forms in plain float64, as code usually has them: what the comparison has to tell from exact values.
+
+Arguments and results are those of posref's functions.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -41,45 +42,52 @@ def positive(source: Generator) -> float:
         return 1 + (1 if share < 0.6 else -1) * power_of_ten(source, -16, -1)
     if share < 0.75:
         return 1.0
-    return power_of_ten(source, -3, 0) if share < 0.96 else power_of_ten(source, -323, 308)
+    return power_of_ten(source, -3, 0) if share < 0.94 else power_of_ten(source, -323, 308)
 
 
 def positions(source: Generator, shape: tuple[int, ...]) -> NDArray[Any]:
     """Integers to 2^53 in magnitude, and floats of every size."""
     sign, share = source.choice([-1, 1], shape), source.random()
-    if share < 0.2:
+    if share < 0.25:
         return source.integers(-5000, 5000, shape)
-    if share < 0.35:  # consecutive
-        return np.asarray(source.integers(-(2**52), 2**52) + np.arange(math.prod(shape)).reshape(shape))
     if share < 0.6:
         return np.asarray((sign * 2.0 ** source.uniform(0, 53, shape)).astype(np.int64))
     if share < 0.65:
         return np.asarray(sign * (2**53 - source.integers(0, 3, shape)))
-    if share < 0.9:
+    if share < 0.85:
         return np.asarray(sign * 10.0 ** source.uniform(-3, 15, shape))
-    if share < 0.95:
+    if share < 0.9:
         return np.asarray(sign * 10.0 ** source.uniform(15, 308.25, shape))
-    return np.asarray(sign * 10.0 ** source.uniform(-323.6, -3, shape))
+    if share < 0.95:
+        return np.asarray(sign * 10.0 ** source.uniform(-323.6, -3, shape))
+    return np.asarray(sign * source.choice([0.0, 5e-324, 2.0**-1022, 0.1, 2.0**53, sys.float_info.max], shape))
 
 
 def batch(source: Generator) -> NDArray[Any]:
-    share = source.random()  # 600 consecutive ones are few sums of few parts, which have a way of their own
-    return positions(source, (40,) if share < 0.5 else (2, 3, 5) if share < 0.7 else () if share < 0.8 else (600,))
+    """Any positions, or consecutive ones: sums of few parts, which have a way of their own."""
+    share = source.random()
+    if share < 0.2:
+        return source.integers(-(2**52), 2**52) + np.arange(600)
+    return positions(source, () if share < 0.3 else (2, 3, 5) if share < 0.5 else (40,))
 
 
 # --- scalings --------------------------------------------------------------------------------------------------------
 
 
 def length(source: Generator) -> int:
-    return (1, 2, 2048, 4096, 8192, 32768)[source.integers(6)] if source.random() < 0.5 else int(source.integers(1, 10**6))
+    return (
+        (1, 2, 2048, 4096, 8192, 32768)[source.integers(6)] if source.random() < 0.5 else int(source.integers(1, 10**6))
+    )
 
 
 def rotations(source: Generator, dim: int, base: float, length: int) -> float:
-    """A number of rotations within the length; half the time that of some pair, so that ramps begin and end on it."""
-    if source.random() < 0.5:
+    """A number of rotations within the length; half the time that of some pair, where ramps begin and end, or next to it."""
+    share, pair = source.random(), int(source.integers(dim))
+    if share < 0.5:
         return power_of_ten(source, -3, 4)
-    of_pair = length / (2 * math.pi) * base ** (-2 * int(source.integers(dim)) / dim)
-    return of_pair * (1 + int(source.integers(-3, 4)) * 2.0**-52)
+    if share < 0.6:
+        return length / (2 * math.pi) * base ** (-2 * (pair - 0.001 * source.random()) / dim)
+    return length / (2 * math.pi) * base ** (-2 * pair / dim) * (1 + int(source.integers(-3, 4)) * 2.0**-52)
 
 
 def two_rotations(source: Generator, dim: int, base: float, length: int) -> tuple[float, float]:
@@ -147,7 +155,9 @@ def rope_inv_freq(source: Generator, kind: str) -> Arguments:
 
 
 def rope_attention_factor(source: Generator, kind: str) -> Arguments:
-    return {"scaling": scaling(source, kind, 2, 10000.0)}
+    if kind == "LongRoPE":
+        return {"scaling": longrope(source, 2)}
+    return {"scaling": posref.YarnScaling(positive(source), length(source), **magnitudes(source))}
 
 
 def rope_table(source: Generator, kind: str) -> Arguments:
@@ -160,7 +170,7 @@ def rope_cos_sin(source: Generator) -> Arguments:
     inv_freq = source.choice([-1.0, 1.0], n) * 10.0 ** source.uniform(-reach, reach / 2, n)
     inv_freq[source.random(n) < 0.02] = 0.0
     share = source.random()
-    factor = 1.0 if share < 0.4 else -power_of_ten(source, -2, 2) if share < 0.95 else power_of_ten(source, -323, 308)
+    factor = 1.0 if share < 0.4 else -power_of_ten(source, -2, 2) if share < 0.97 else power_of_ten(source, -323, 308)
     return {"positions": batch(source), "inv_freq": inv_freq, "attention_factor": factor}
 
 

@@ -21,7 +21,7 @@ class NoRamp(ArithmeticError):
 
 
 def power(base: float, numerator: float, denominator: Any) -> Ball:
-    """base ** (numerator / denominator)."""
+    """The base to the power of numerator / denominator."""
     return (arb(base).log() * numerator / denominator).exp()
 
 

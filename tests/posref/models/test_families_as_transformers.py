@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from model_peer import (
     SHORT,
+    U,
     assert_same_rotations,
     attention_inputs,
     build,
     config_of,
     frequency_error,
     inv_freq_of,
+    query_scale,
     rotary_class,
     rotation_error,
     small,
@@ -21,7 +23,7 @@ from model_peer import (
     transformers,
 )
 
-from posref.models import READERS, RopeEncoding, composite, read_config, shape
+from posref.models import READERS, QueryScaleEncoding, RopeEncoding, composite, read_config, shape
 
 pytestmark = pytest.mark.peers
 
@@ -56,6 +58,9 @@ def test_every_family(model_type):
     assert_same_rotations(encodings, build(values), SHORT)
 
 
+AXES = [name for name in ROTARY if any(getattr(e, "axes", None) for e in read_config(small(name)).encodings)]
+
+
 def kinds_of(config, encoding):
     """The kind of layer that an encoding is of, where the class has frequencies per kind."""
     if encoding.layers and hasattr(config, "layer_types") and config.layer_types:
@@ -72,6 +77,11 @@ UNTOLD = {  # what a file must tell for the class to have frequencies at all
     "hunyuan_vl_text": {"rope_parameters": {"rope_type": "default", "mrope_section": [10, 10, 10, 10]}},
     "longcat_flash": {"num_layers": 2},
 }
+# for the pairs of a head that is not the usual one
+SECTIONS = {name: {"mrope_section": [10, 15, 15]} for name in AXES}
+SECTIONS |= {name: {"mrope_section": [24, 20, 20]} for name in ("qwen3_vl_text", "paddleocr_vl_text")}
+SECTIONS |= {name: {"mrope_section": [11, 11, 10]} for name in ("qwen3_5_text", "qwen3_5_moe_text")}
+SECTIONS |= {"glm4v_moe_text": {"mrope_section": [6, 7, 7]}}
 SORTED = {
     "esm": "its class does not keep a rope block",
     "deepseek_v4": "its kinds of rotation are not its kinds of layers",
@@ -84,19 +94,9 @@ def test_the_defaults_of_every_family(model_type):
     """Base, head_dim, rope block: what the class has when the file has nothing but the width."""
     values = {"model_type": model_type, "hidden_size": 160, "num_attention_heads": 2, "num_hidden_layers": 8}
     values |= UNTOLD.get(model_type, {})
-    try:
-        encodings = rotations(values)
-    except ValueError as problem:  # the family's own sections are for another width
-        assert "mrope_section must sum up to" in str(problem)
-        pairs = int(str(problem).split("sum up to ")[1].split()[0])
-        first = pairs // 4
-        sections = (
-            [(pairs - first) // 2, (pairs - first) // 2, first]
-            if "ernie" in model_type
-            else [first, first, pairs - 2 * first]
-        )
-        values["rope_parameters"] = {"rope_type": "default", "mrope_section": sections}
-        encodings = rotations(values)
+    if model_type in AXES:
+        values["rope_parameters"] = values.get("rope_parameters", {"rope_type": "default"} | SECTIONS[model_type])
+    encodings = rotations(values)
     config = config_of(values)
     rotary = rotary_class(config)(config)
     assert encodings
@@ -109,7 +109,6 @@ def test_the_defaults_of_every_family(model_type):
         assert math.isclose(scaling, encoding.attention_factor, rel_tol=1e-14)
 
 
-AXES = [name for name in ROTARY if any(getattr(e, "axes", None) for e in read_config(small(name)).encodings)]
 TEXT = np.array(
     [[0, 1, 2, 2, 2, 2, 5], [0, 1, 2, 2, 3, 3, 5], [0, 1, 2, 3, 2, 3, 5]]
 )  # two tokens, 2 x 2 patches, one token
@@ -130,6 +129,33 @@ def test_the_axes_of_every_family(model_type):
         assert rotation_error(encoding, k0, k, ours) <= 1
     swapped = ours[[0, 2, 1]] if len(ours) == 3 else ours[[0, 2, 1, 3]]
     assert rotation_error(encoding, zero[0][1], moved[0][1], swapped) > 100
+
+
+TEMPERED = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4, "llama_4_scaling_beta": 0.3}
+
+
+@pytest.mark.parametrize("model_type", ["ministral3", "mistral4"])
+def test_queries_that_grow_with_their_position(model_type):
+    values = small(model_type, rope_parameters={**TEMPERED, "rope_theta": 1e4}, max_position_embeddings=16)
+    encodings = read_config(values).encodings
+    scale = next(e for e in encodings if isinstance(e, QueryScaleEncoding))
+    assert (scale.beta, scale.length, scale.shift, scale.layers) == (0.3, 4, 0, (0, 1, 2, 3, 4))
+    assert_same_rotations(encodings, build(values), SHORT)
+    with pytest.raises(AssertionError):
+        assert_same_rotations([e for e in encodings if e is not scale], build(values), SHORT)
+
+
+def test_queries_that_grow_where_nothing_rotates():
+    """Llama 4 counts from 1, and does not look at the positions that it is given."""
+    values = small("llama4_text", floor_scale=4, attn_scale=0.3)
+    scale = next(e for e in read_config(values).encodings if isinstance(e, QueryScaleEncoding))
+    positions = np.arange(12)
+    cold = attention_inputs(build({**values, "attn_temperature_tuning": False}), positions)
+    for (layer, plain, *_), (_, q, *_) in zip(cold, attention_inputs(build(values), positions), strict=True):
+        wanted = plain * (query_scale([scale], positions) if layer in scale.layers else 1.0)
+        assert np.abs(q - wanted).max() <= 8 * U * np.abs(wanted).max()
+    assert scale.layers == (3,)
+    assert read_config({**values, "attn_temperature_tuning": False}).encodings[1:] == ()
 
 
 def test_roformer():

@@ -170,18 +170,12 @@ def test_kimi_k2_is_a_deepseek_v3():
     assert read_config({**values, "model_type": "kimi_k2"}).encodings == read_config(values).encodings
 
 
-@pytest.mark.parametrize(
-    ("name", "model_type"),
-    [
-        ("Yuan2-fixture", "model_type 'yuan'"),
-        ("ModernBERT-base", "a file without model_type"),
-        ("Llama-2-7b-longlora-32k-snippet", "a file without model_type"),
-    ],
-)
-def test_what_is_not_known_is_not_guessed(name, model_type):
-    answer = read(name)
+@pytest.mark.parametrize("model_type", ["vjepa2", "kolibri1", "an_unheard_of_model"])
+def test_what_is_not_known_is_not_guessed(model_type):
+    rope = {"rope_theta": 10000.0, "hidden_size": 64, "num_attention_heads": 2} if model_type == "kolibri1" else {}
+    answer = read_config({"model_type": model_type, **rope})
     assert answer.encodings == ()
-    assert answer.notes == (f"not known yet: {model_type}",)
+    assert answer.notes == (f"not known yet: model_type {model_type!r}",)
 
 
 def test_a_known_model_with_a_word_that_is_not_known():
@@ -270,14 +264,17 @@ def test_a_mapping_is_not_modified_and_equals_the_file():
 def test_every_file_has_an_answer_of_plain_json(path):
     answer = read_config(path)
     assert json.loads(json.dumps(answer.as_json(), allow_nan=False)) == answer.as_json()
-    assert answer.encodings or answer.notes[0].startswith("not known yet: ")
+    silent = {"embeddinggemma-300m": "not known yet: text", "swinv2-tiny-patch4-window8-256": "not known yet: Swin"}
+    silent |= dict.fromkeys(("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "Nemotron-H-56B-Base-8K"), "nope: layers")
+    assert bool(answer.encodings) != (path.stem in silent)
+    assert path.stem not in silent or any(note.startswith(silent[path.stem]) for note in answer.notes)
     assert hash(answer) == hash(read_config(path))
 
 
 @pytest.mark.parametrize("model_type", READERS)
 def test_every_family_answers_a_file_with_nothing_in_it(model_type):
     answer = read_config({"model_type": model_type})
-    assert answer.encodings or any(note.startswith(("unknown: ", "nope: ")) for note in answer.notes)
+    assert answer.encodings or any(note.startswith(("unknown: ", "nope: ", "not known yet: ")) for note in answer.notes)
     assert answer.notes
 
 

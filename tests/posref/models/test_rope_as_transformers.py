@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 
 import numpy as np
 import pytest
 from model_peer import (
-    CONFIGS,
     SHORT,
-    SMALL,
-    U,
     assert_same_rotations,
     attention_inputs,
     build,
@@ -25,8 +21,8 @@ from model_peer import (
     torch,
 )
 
-from posref import rope_apply, rope_cos_sin, rope_inv_freq
-from posref.models import RopeEncoding, read_config
+from posref import rope_inv_freq
+from posref.models import read_config
 
 pytestmark = pytest.mark.peers
 
@@ -167,45 +163,6 @@ def test_the_original_length_that_phi3_assumes():
     values = small("phi3", max_position_embeddings=8192, rope_scaling={"type": "longrope", **LISTS})
     (encoding,) = read_config(values).encodings
     assert encoding.scaling.original_max_position_embeddings == config_of(values).original_max_position_embeddings
-
-
-DEEPSEEK = {"type": "yarn", "factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707}
-
-
-@pytest.mark.parametrize("model_type", ["deepseek_v2", "deepseek_v3"])
-@pytest.mark.parametrize(
-    "block", [None, DEEPSEEK, {**DEEPSEEK, "mscale_all_dim": 1.0}, {**DEEPSEEK, "mscale_all_dim": 0}]
-)
-@pytest.mark.parametrize("q_lora_rank", [8, None])
-def test_deepseek(model_type, block, q_lora_rank):
-    """The factor on all logits, and the layout that comes in: the layer's own projection is compared with what attention gets."""
-    values = small(model_type, rope_scaling=block and {**block, "original_max_position_embeddings": 4096})
-    values |= {"max_position_embeddings": 163840, "q_lora_rank": q_lora_rank}
-    (encoding,) = read_config(values).encodings
-    model = build(values)
-    attention = model.layers[0].self_attn
-    projected = []
-    hook = (attention.q_proj if q_lora_rank is None else attention.q_b_proj).register_forward_hook(
-        lambda module, args, out: projected.append(out.double().numpy())
-    )
-    (_, query, _, scale), *_ = attention_inputs(model, SHORT)
-    hook.remove()
-    assert math.isclose(scale * math.sqrt(encoding.head_dim), encoding.softmax_factor, rel_tol=1e-14)
-    raw = projected[0].reshape(1, len(SHORT), 4, encoding.head_dim).swapaxes(1, 2)[..., encoding.offset :]
-    cos, sin = rope_cos_sin(SHORT, encoding.inv_freq, attention_factor=encoding.attention_factor)
-    wanted = rope_apply(raw, cos, sin, layout=encoding.layout, output_layout=encoding.output_layout)
-    wrong = rope_apply(raw, cos, sin, layout="half")
-    rotated = query[..., -encoding.rotary_dim :]
-    tolerance = 64 * U * np.abs(raw).max()  # angles to 12, so some 40 u, and a few roundings
-    assert np.abs(rotated - wanted).max() <= tolerance
-    assert np.abs(rotated - wrong).max() > 1000 * tolerance
-
-
-def test_deepseek_weights_in_the_half_order():
-    values = small("deepseek_v3", rope_interleave=False)
-    (encoding,) = read_config(values).encodings
-    assert (encoding.layout, encoding.output_layout) == ("half", "half")
-    assert_same_rotations([encoding], build(values), SHORT)
 
 
 def test_falcon():

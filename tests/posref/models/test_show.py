@@ -63,7 +63,9 @@ def test_colours_are_for_terminals_only():
 
 
 def test_what_is_not_known_is_one_line_even_on_a_narrow_terminal():
-    assert rendered("ModernBERT-base", width=20) == "not known yet: a file without model_type\n"
+    stream = io.StringIO()
+    render(read_config({"model_type": "an_unheard_of_model"}), Console(file=stream, width=20))
+    assert stream.getvalue() == "not known yet: model_type 'an_unheard_of_model'\n"
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -1,0 +1,209 @@
+"""Files whose ``model_type`` is absent or not known: read by the keys that only one kind of model has, or by their rope keys.
+
+Whatever is assumed is said in a note that starts with ``unknown``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from posref._arguments import shown
+from posref.models import biases, shape
+from posref.models._reading import Block, Reader
+from posref.models.axes import MRope
+from posref.models.composite import KEYS, read_part
+from posref.models.layered import LayeredRope
+from posref.models.nope import ROTATED, no_rope_layers
+from posref.models.plain_rope import PlainRope
+from posref.models.records import Encoding
+from posref.models.rope import rope_encoding
+from posref.models.rope_keys import OTHER_NAMES, RopeKeys, read_parameters
+from posref.models.tables import Learned
+
+ROPE_KEYS = ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor")
+OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedding_base", "rotary_emb_fraction")
+OWN_RULES = (  # to transformers; their rope keys tell too little
+    *("beam", "cohere_compass_text", "diffusion_gemma_text", "dory", "dots3_note_text", "flint", "glm5_next_text"),
+    *("hy_v4", "hy_v4_vl_text", "kolibri1", "lara_mini", "lfm3", "mistral_large4_text", "moonshine", "musicflamingo"),
+    *("muse_glimmer_text", "muse_spark_text", "neomme", "qwen4_exp_text", "step3p5", "ultrabert", "zaya", "axk2"),
+    *("gpt_neox_japanese", "phi4_multimodal", "vjepa2", "inkling_text", "inkling2_text"),
+)
+# kinds of layers that do not attend
+WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)
+
+
+def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
+    """What the keys tell; None where they tell nothing."""
+    if model_type in OWN_RULES:
+        return None
+    who = "no model_type" if model_type is None else f"model_type {shown(model_type)}"
+    for component in KEYS:
+        if isinstance(config.raw(component), Mapping):
+            return _parts(config, who)
+    known = _by_architecture(config) if model_type is None else None
+    if known is not None:
+        config.note("unknown", f"{who}; architectures make it {known}")
+        return list(config.reading.readers[known](config))
+    for (*keys, family), reader in SIGNS.items():
+        if all(config.raw(key) is not None for key in keys):
+            make = "makes" if len(keys) == 1 else "make"
+            config.note("unknown", f"{who}; {' and '.join(keys)} {make} it {family}")
+            return list((reader or config.reading.readers[family])(config))
+    if any(config.raw(key) is not None for key in (*ROPE_KEYS, *OTHER_ROPE_KEYS)):
+        return _rope(config, who)
+    return _like_bert(config, who)
+
+
+def _parts(config: Block, who: str) -> list[Encoding]:
+    """A model of several parts: each by its own model_type, or the text by its keys."""
+    config.note("unknown", f"{who}; read part by part")
+    found: list[Encoding] = []
+    for key, component in KEYS.items():
+        part = config.block(key)
+        if part is None:
+            continue
+        told = part.word("model_type")
+        if told in part.reading.readers:
+            found += read_part(part, told or "", component)
+            continue
+        guess = by_keys(part, told) if component == "text" else None
+        if guess is None:
+            what = "no model_type" if told is None else f"model_type {shown(told)}"
+            part.note("not known yet", f"{component}: {what}")
+            continue
+        part.note_ignored(only_about_positions=True)
+        found += guess
+    return found
+
+
+def _by_architecture(config: Block) -> str | None:
+    """A known family with the name of the class: GPTNeoXForCausalLM is gpt_neox."""
+    names = config.words("architectures", most=16)
+    if not names:
+        return None
+    bare = re.split("For[A-Z]|Model$|LMHead|With[A-Z]", names[0])[0].lower()
+    return next((f for f in config.reading.readers if re.sub("[-_]", "", f) == bare and bare), None)
+
+
+def _rope(config: Block, who: str) -> list[Encoding]:
+    """A rotation by the usual keys."""
+    if config.raw("qk_rope_head_dim") is not None:
+        return _latent(config, who)
+    config.note("unknown", f"{who}; read by its rope keys, layout assumed half")
+    keys, together = _keys(config), config.block("rope_parameters")
+    nested = [key for key, value in ({} if together is None else together.values).items() if isinstance(value, Mapping)]
+    if nested:
+        return LayeredRope({str(kind): keys for kind in nested}, _no_rule)(config)
+    found = PlainRope(keys, mrope=_mrope(config), rotary_dim_key="rotary_dim")(config)
+    if config.raw("no_rope_layers") is not None:
+        kinds = shape.layer_kinds(config, no_rope_layers, keys=())
+        attending: tuple[str, ...] = (ROTATED,)
+    elif config.raw("layer_types") is not None:
+        kinds = shape.layer_kinds(config, _no_rule)
+        attending = tuple(sorted({kind for kind in kinds or () if kind not in WITHOUT}))
+    else:
+        return found
+    shape.note_nope(config, kinds, attending)
+    return [replace(encoding, layers=shape.of_kind(kinds, *attending)) for encoding in found]
+
+
+def _no_rule(config: Block, number: int) -> Sequence[str] | None:
+    config.note("unknown", f"which layers are which: {config.name('layer_types')} is not given")
+    return None
+
+
+def _keys(config: Block) -> RopeKeys:
+    """The spellings that the file has."""
+    bases = [key for key in ("rotary_emb_base", "rotary_embedding_base") if config.raw(key) is not None]
+    shares = [key for key in ("rotary_pct", "rotary_emb_fraction") if config.raw(key) is not None]
+    return RopeKeys(
+        base_key=bases[0] if bases and config.raw("rope_theta") is None else "rope_theta",
+        partial=1.0,
+        partial_key=shares[0] if shares else "partial_rotary_factor",
+        older_types={**OTHER_NAMES, "mrope": "default"},
+    )
+
+
+def _mrope(config: Block) -> MRope | None:
+    """Sections are the sign of M-RoPE, whatever the type says."""
+    for key in ("rope_scaling", "rope_parameters"):
+        block = config.raw(key)
+        if isinstance(block, Mapping) and block.get("mrope_section") is not None:
+            return MRope(None, "interleaved" if block.get("mrope_interleaved") else "chunked")
+    return None
+
+
+def _latent(config: Block, who: str) -> list[Encoding]:
+    """Latent attention, whose pairs DeepSeek's own models have interleaved and MiniCPM3 has not."""
+    rope = read_parameters(config, RopeKeys(mla=True))
+    nope = config.integer("qk_nope_head_dim", most=shape.MOST_CHANNELS)
+    channels = config.integer("qk_rope_head_dim", most=shape.MOST_CHANNELS)
+    config.note("unknown", f"{who}; read by its rope keys, layout assumed half (DeepSeek's is interleaved)")
+    return [
+        rope_encoding(
+            config,
+            rope,
+            head_dim=None if nope is None or channels is None else nope + channels,
+            rotary_dim=channels,
+            offset=nope,
+            layers=shape.layers(config),
+            layout="half",
+            part="mla",
+        )
+    ]
+
+
+def _like_bert(config: Block, who: str) -> list[Encoding] | None:
+    """A learned table, as BERT and RoBERTa have it; RoBERTa's has two rows more than its texts have tokens."""
+    if config.raw("type_vocab_size") is None or config.raw("max_position_embeddings") is None:
+        return None
+    rows = config.integer("max_position_embeddings") or 0
+    if config.integer("type_vocab_size", least=0) == 1 and rows & (rows - 1) and not (rows - 2) & (rows - 3):
+        config.note(
+            "unknown",
+            f"{who}; {rows} rows and one type make it like RoBERTa: position 0 is the row after the padding's",
+        )
+        return Learned(after_pad=True)(config)
+    config.note("unknown", f"{who}; read by its keys, which are BERT's: a learned table from row 0")
+    return Learned()(config)
+
+
+def _alibi_encoder(config: Block) -> list[Encoding]:
+    """MosaicBERT and DNABERT-2: ALiBi by the distance in both directions."""
+    if config.word("position_embedding_type") != "alibi":
+        return _like_bert(config, "no model_type") or []
+    encoding = biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",))
+    return [replace(encoding, form="distance")]
+
+
+def _nomic(config: Block) -> list[Encoding]:
+    """Nomic BERT's own keys; the longest text is ``n_positions``."""
+    layout = "interleaved" if config.boolean("rotary_emb_interleaved") else "half"
+    names = (("hidden_size", "n_embd"), ("num_attention_heads", "n_head"))
+    reader = PlainRope(
+        RopeKeys(base_key="rotary_emb_base", partial=1.0, partial_key="rotary_emb_fraction"),
+        layout=layout,
+        channels=lambda block: shape.head_dim(block, names=names),
+    )
+    return reader(config)
+
+
+def _swin(config: Block) -> list[Encoding]:
+    config.note("not known yet", "Swin and Swin V2 have the same keys and other biases; model_type is not given")
+    return []
+
+
+# the keys, then the family -> a reader of its own, or None for the family's
+SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] = {
+    ("global_rope_theta", "local_rope_theta", "modernbert"): None,
+    ("rope_local_base_freq", "gemma3_text"): None,
+    ("pos_embed_rope_base", "dinov3_vit"): None,
+    ("rotary_value", "roformer"): None,
+    ("relative_attention", "position_buckets", "pos_att_type", "deberta-v2"): None,
+    ("relative_attention", "pos_att_type", "deberta"): None,
+    ("rotary_emb_fraction", "nomic_bert"): _nomic,
+    ("alibi_starting_size", "position_embedding_type", "an encoder with ALiBi"): _alibi_encoder,
+    ("window_size", "depths", "num_heads", "embed_dim", "swin or swinv2"): _swin,
+}
