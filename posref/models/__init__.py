@@ -30,8 +30,8 @@ from posref.models import (
     without,
 )
 from posref.models._reading import Block, NotKnown, Reader, Reading, load
-from posref.models.by_keys import by_keys
 from posref.models.frameworks import checked_framework
+from posref.models.recognised import by_keys
 from posref.models.records import (
     AlibiEncoding,
     Axes,

@@ -109,6 +109,9 @@ def softmax_factor(rope: RopeParameters) -> float:
     Source: DeepSeek-V2 (2405.04434) and its released code; transformers' DeepseekV3Attention.
     """
     mscale, factor = rope.block.number("mscale_all_dim", least=0), getattr(rope.scaling, "factor", None)
+    if rope.block.reading.framework == "vllm" and rope.block.number("attention_factor", least=0) == 1:
+        rope.block.note("unusual", "vllm leaves out DeepSeek's factor on the logits where attention_factor is 1")
+        return 1.0
     if not mscale or factor is None or factor <= 1:
         return 1.0
     g = 0.1 * mscale * math.log(factor) + 1

@@ -36,15 +36,15 @@ def title(encoding: Encoding) -> str:
 
 
 def _rope(encoding: RopeEncoding) -> Rows:
-    head = f"{_told(encoding.head_dim)}, rotary_dim {_told(encoding.rotary_dim)}"
+    head = f"{told(encoding.head_dim)}, rotary_dim {told(encoding.rotary_dim)}"
     yield "head_dim", head + (f" from channel {encoding.offset} on" if encoding.offset else "")
     out = "" if encoding.output_layout == encoding.layout else f", written as {encoding.output_layout}"
     yield "layout", encoding.layout + out + (", by minus the angle" if encoding.inverse else "")
     yield "base", f"{encoding.base:.15g}"
-    yield "scaling", "none" if encoding.scaling is None else _scaling(encoding.scaling)
+    yield "scaling", "none" if encoding.scaling is None else scaling_of(encoding.scaling)
     if encoding.seq_len is not None:
         yield "seq_len", str(encoding.seq_len)
-    yield "factors", _list(f"{key} {_told(getattr(encoding, key))}" for key in ("attention_factor", "softmax_factor"))
+    yield "factors", _list(f"{key} {told(getattr(encoding, key))}" for key in ("attention_factor", "softmax_factor"))
     yield "inv_freq", _some(encoding.inv_freq)
     if encoding.axes is not None:
         yield "axes", _axes(encoding.axes)
@@ -63,18 +63,18 @@ def _query_scale(encoding: QueryScaleEncoding) -> Rows:
     if encoding.rule == "log-n":
         yield "queries", f"times max(1, ln({position}) / ln({encoding.length}))"
     else:
-        yield "queries", f"times 1 + {_told(encoding.beta)} ln(1 + floor(({position}) / {encoding.length}))"
+        yield "queries", f"times 1 + {told(encoding.beta)} ln(1 + floor(({position}) / {encoding.length}))"
 
 
 def _deberta(encoding: DebertaEncoding) -> Rows:
     buckets = "every distance" if encoding.position_buckets is None else f"{encoding.position_buckets} buckets a side"
-    yield "table", f"{_told(encoding.rows)} rows x {_told(encoding.dim)}"
-    yield "distances", f"q - k up to {_told(encoding.max_relative_positions)}, {buckets}"
-    yield "terms", f"{_list(encoding.terms)}; share_att_key {_told(encoding.share_att_key)}"
+    yield "table", f"{told(encoding.rows)} rows x {told(encoding.dim)}"
+    yield "distances", f"q - k up to {told(encoding.max_relative_positions)}, {buckets}"
+    yield "terms", f"{_list(encoding.terms)}; share_att_key {told(encoding.share_att_key)}"
 
 
 def _alibi(encoding: AlibiEncoding) -> Rows:
-    yield "num_heads", _told(encoding.num_heads)
+    yield "num_heads", told(encoding.num_heads)
     yield "slopes", _some(encoding.slopes)
     yield (
         "form",
@@ -84,14 +84,14 @@ def _alibi(encoding: AlibiEncoding) -> Rows:
 
 def _t5(encoding: T5Encoding) -> Rows:
     direction = "both directions" if encoding.bidirectional else "keys in the past"
-    yield "table", f"{encoding.num_buckets} buckets x {_told(encoding.num_heads)} heads"
+    yield "table", f"{encoding.num_buckets} buckets x {told(encoding.num_heads)} heads"
     yield "distances", f"up to {encoding.max_distance}, {direction}"
     yield "tables", "one for all layers" if encoding.shared else "one per layer"
     yield "buckets", "of k - q: " + _list(f"{bucket.bucket}: {_range(bucket)}" for bucket in encoding.buckets)
 
 
 def _learned(encoding: LearnedEncoding) -> Rows:
-    yield "table", f"{_told(encoding.rows)} rows x {_told(encoding.dim)}"
+    yield "table", f"{told(encoding.rows)} rows x {told(encoding.dim)}"
     if encoding.grid is None:
         yield "start", f"position 0 is row {encoding.offset}"
         return
@@ -101,7 +101,7 @@ def _learned(encoding: LearnedEncoding) -> Rows:
 
 def _sinusoidal(encoding: SinusoidalEncoding) -> Rows:
     last = "with endpoint" if encoding.endpoint else "without endpoint"
-    yield "table", f"{_told(encoding.rows)} rows x {_told(encoding.dim)}"
+    yield "table", f"{told(encoding.rows)} rows x {told(encoding.dim)}"
     yield "base", f"{encoding.base:g}, {last}"
     yield "layout", f"{encoding.layout}, {encoding.order}"
     yield "start", f"position 0 is row {encoding.offset}, the sinusoids of {encoding.offset}"
@@ -118,13 +118,15 @@ ROWS: dict[type[Encoding], Callable[..., Rows]] = {
 }
 
 
-def _scaling(scaling: Stretch) -> str:
+def scaling_of(scaling: Stretch) -> str:
+    """A scaling with its parameters."""
     given = ((field.name, getattr(scaling, field.name)) for field in dataclasses.fields(scaling))
-    fields = (f"{key} {_some(v) if isinstance(v, tuple) else _told(v)}" for key, v in given if v is not None)
+    fields = (f"{key} {_some(v) if isinstance(v, tuple) else told(v)}" for key, v in given if v is not None)
     return f"{type(scaling).__name__}, {_list(fields)}"
 
 
-def _told(value: object) -> str:
+def told(value: object) -> str:
+    """A value in words."""
     if value is None:
         return "unknown"
     if isinstance(value, bool):

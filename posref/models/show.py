@@ -14,7 +14,7 @@ from posref.models import read_config
 from posref.models.records import ModelPositions
 from posref.models.rows import GLUE, ROWS, title
 
-LABELS = 10  # columns for the labels
+LABELS = 10  # columns for the labels, at least
 
 
 def show(
@@ -54,23 +54,30 @@ def show(
     return 0
 
 
-def render(answer: ModelPositions, console: Console) -> None:
-    """Print an answer, wrapped to the console's width."""
-    known = bool(answer.encodings) or len(answer.notes) != 1
+class Lines:
+    """Prints lines, wrapped to the console's width."""
 
-    def line(text: str, style: str = "", label: str = "", wrap: bool = True) -> None:
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __call__(self, text: str, style: str = "", label: str = "", wrap: bool = True) -> None:
+        """Print a line, with a label in front of it or not."""
         start = f"  {label:<{LABELS}}" if label else ""
         wrapped = textwrap.fill(
-            printable(text, console.encoding),
-            width=max(console.width, len(start) + 20) if wrap else sys.maxsize,
+            printable(text, self.console.encoding),
+            width=max(self.console.width, len(start) + 20) if wrap else sys.maxsize,
             initial_indent=start,
             subsequent_indent=" " * len(start),
             break_on_hyphens=False,
         )
         styled = Text("\n".join(part.rstrip() for part in wrapped.replace(GLUE, " ").split("\n")), style=style)
         styled.stylize("dim", 0, len(start))
-        console.print(styled, soft_wrap=True)  # it is wrapped already
+        self.console.print(styled, soft_wrap=True)  # it is wrapped already
 
+
+def render(answer: ModelPositions, console: Console) -> None:
+    """Print an answer, wrapped to the console's width."""
+    line, known = Lines(console), bool(answer.encodings) or len(answer.notes) != 1
     if known:
         line("no model_type" if answer.model_type is None else f"model_type {answer.model_type}", "bold")
     for encoding in answer.encodings:

@@ -194,6 +194,7 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "rope_table/longrope-at-original": ({"ignores seq_len"}, "the last length that has the short factors"),
     "grid_positions/empty": ({"refuses empty arrays"}, "no array comes in"),
     "rope/tail": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
+    "rope/tail-interleaved": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "alibi_bias/decode-signed": ({"ignores form"}, "no key is later than the query"),
     "alibi_bias/decode-key": ({"counts from 0, argument 1"}, "the form does not look at the query"),
     "t5_bucket/few": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),

@@ -9,9 +9,17 @@ import numpy as np
 
 from posref_conformance.backend import Backend
 from posref_conformance.case import FLOATS, Case
-from posref_conformance.cases import additive, attention, axes, bias, rotary, rotation
+from posref_conformance.cases import additive, attention, axes, bias, rotary, rotation, sizes
 
-CASES: tuple[Case, ...] = (*rotary.CASES, *rotation.CASES, *axes.CASES, *additive.CASES, *bias.CASES, *attention.CASES)
+CASES: tuple[Case, ...] = (
+    *rotary.CASES,
+    *rotation.CASES,
+    *axes.CASES,
+    *additive.CASES,
+    *bias.CASES,
+    *attention.CASES,
+    *sizes.CASES,
+)
 
 
 def checks(backend: Backend, cases: Sequence[Case] = CASES) -> Iterator[tuple[Case, str]]:

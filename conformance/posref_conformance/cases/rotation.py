@@ -82,6 +82,12 @@ def _steps(i: Inputs) -> list[Call]:
     return [Call((x[:, :, a:b], np.arange(a, b))) for a, b in spans]
 
 
+def _types(i: Inputs) -> list[Call]:
+    """16 bits first, then the type under test: a table that is kept without its type shows."""
+    positions = np.arange(7) + 2
+    return [Call((i.data(*SHAPE, dtype="float16"), positions)), Call((i.data(*SHAPE), positions))]
+
+
 def _bases(i: Inputs) -> list[Call]:
     return [_rope(i, np.arange(7)), _rope(i, np.arange(7), base=500000.0), _rope(i, np.arange(7))]
 
@@ -102,6 +108,9 @@ CASES: tuple[Case, ...] = (
     one(APPLY, "tail", lambda i: _apply(i, pairs=3, offset=4)),
     one(APPLY, "tail-interleaved", lambda i: _apply(i, pairs=3, offset=4, layout="interleaved")),
     one(APPLY, "middle-to-half", lambda i: _apply(i, pairs=3, offset=2, layout="interleaved", output_layout="half")),
+    one(APPLY, "middle-to-interleaved", lambda i: _apply(i, pairs=3, offset=2, output_layout="interleaved")),
+    one(APPLY, "inverse-tail", lambda i: _apply(i, pairs=3, offset=4, inverse=True)),
+    one(APPLY, "inverse-to-half", lambda i: _apply(i, layout="interleaved", output_layout="half", inverse=True)),
     one(APPLY, "odd-channels", lambda i: _apply(i, shape=(2, 5, 11), pairs=5)),
     one(APPLY, "one-pair", lambda i: _apply(i, shape=(3, 5, 2))),
     one(APPLY, "one-token", lambda i: _apply(i, shape=(3, 2, 1, 8))),
@@ -130,6 +139,8 @@ CASES: tuple[Case, ...] = (
     one(APPLY, "transposed", lambda i: _laid_out(i, transposed, layout="interleaved")),
     one(APPLY, "read-only", lambda i: _laid_out(i, read_only)),
     one(APPLY, "out", lambda i: _out(i, in_place=False, pairs=3, offset=2)),
+    one(APPLY, "out-interleaved", lambda i: _out(i, in_place=False, layout="interleaved")),
+    one(APPLY, "in-place-partial", lambda i: _out(i, in_place=True, pairs=3, offset=2, inverse=True)),
     one(APPLY, "in-place", lambda i: _out(i, in_place=True)),
     one(APPLY, "in-place-interleaved", lambda i: _out(i, in_place=True, layout="interleaved")),
     one(APPLY, "in-place-to-half", lambda i: _out(i, in_place=True, layout="interleaved", output_layout="half")),
@@ -137,23 +148,33 @@ CASES: tuple[Case, ...] = (
     Case(APPLY, "decode", _decode_apply),
     one(APPLY, "gradient", lambda i: _apply_gradient(i)),
     one(APPLY, "gradient-to-half", lambda i: _apply_gradient(i, layout="interleaved", output_layout="half", pairs=3)),
+    one(APPLY, "gradient-interleaved", lambda i: _apply_gradient(i, layout="interleaved")),
+    one(APPLY, "gradient-tail", lambda i: _apply_gradient(i, pairs=3, offset=4)),
     one(ROPE, "half", lambda i: _rope(i, np.arange(7))),
     one(ROPE, "interleaved", lambda i: _rope(i, np.arange(7), layout="interleaved")),
     one(ROPE, "interleaved-to-half", lambda i: _rope(i, np.arange(7), layout="interleaved", output_layout="half")),
     one(ROPE, "inverse", lambda i: _rope(i, np.arange(7), inverse=True)),
     one(ROPE, "partial", lambda i: _rope(i, np.arange(7), dim=6)),
     one(ROPE, "tail", lambda i: _rope(i, np.arange(7), dim=6, offset=4)),
+    one(ROPE, "tail-interleaved", lambda i: _rope(i, np.arange(7), dim=6, offset=4, layout="interleaved")),
     one(ROPE, "rest-from-offset", lambda i: _rope(i, np.arange(7), offset=2)),
     one(ROPE, "base", lambda i: _rope(i, np.arange(7), base=500000.0)),
     one(ROPE, "unsorted", lambda i: _rope(i, [5, 0, 0, 257, 2049, 1, -4])),
     one(ROPE, "far", lambda i: _rope(i, 100003 + np.arange(7), shape=(1, 2, 7, 64))),
     one(ROPE, "fractions", lambda i: _rope(i, np.arange(7) / 4 + 0.125)),
     one(ROPE, "per-row", lambda i: _rope(i, PER_ROW)),
+    one(ROPE, "per-row-interleaved", lambda i: _rope(i, PER_ROW, layout="interleaved")),
     one(ROPE, "one-position", lambda i: _rope(i, 12, shape=(2, 3, 4, 6))),
     one(ROPE, "one-token", lambda i: _rope(i, [[[4]], [[9]], [[0]]], shape=(3, 2, 1, 8))),
     one(ROPE, "no-tokens", lambda i: _rope(i, np.zeros(0, int), shape=(2, 3, 0, 8))),
     one(ROPE, "linear", lambda i: _rope(i, np.arange(7) + 50, scaling=LinearScaling(4.0))),
     one(ROPE, "dynamic-ntk", lambda i: _rope(i, np.arange(7) + 50, scaling=DynamicNTKScaling(2.0, 32), seq_len=57)),
+    one(
+        ROPE,
+        "partial-yarn",
+        lambda i: _rope(i, PER_ROW, shape=(2, 3, 7, 96), dim=64, scaling=YarnScaling(16.0, 4096)),
+        dtypes=("float64", "float32"),
+    ),
     one(ROPE, "yarn", lambda i: _rope(i, np.arange(7) + 50, shape=(2, 7, 64), scaling=YarnScaling(16.0, 4096))),
     one(
         ROPE,
@@ -172,6 +193,7 @@ CASES: tuple[Case, ...] = (
     one(ROPE, "out", lambda i: Call((i.data(*SHAPE), np.arange(7)), {"out": np.zeros_like(i.data(*SHAPE))})),
     Case(ROPE, "steps", _steps),
     Case(ROPE, "bases", _bases),
+    Case(ROPE, "types", _types),
     one(ROPE, "gradient", lambda i: _rope_gradient(i)),
     one(ROPE, "gradient-interleaved", lambda i: _rope_gradient(i, layout="interleaved", dim=6)),
 )
