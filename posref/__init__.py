@@ -6,12 +6,27 @@ from posref.additive.timesteps import timestep_embedding
 from posref.bias.alibi import alibi_bias, alibi_slopes
 from posref.bias.t5 import t5_bias, t5_bucket
 from posref.judge import attention
+from posref.linear_judge import linear_attention
+from posref.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref.positions import cu_seqlens_positions
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
 from posref.rotary.axis_maps import rope_axis_map
 from posref.rotary.channelwise import rope_apply_channels
+from posref.rotary.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref.rotary.fope import fope_cos_sin
 from posref.rotary.frequencies import rope_attention_factor, rope_inv_freq
 from posref.rotary.grids import grid_coordinates, grid_positions
+from posref.rotary.history import RopeHistory
+from posref.rotary.magnitudes import rope_softmax_factor
 from posref.rotary.mixed import rope_mixed_cos_sin
+from posref.rotary.more_scalings import (
+    DynamicLinearScaling,
+    DynamicYarnScaling,
+    NTKByPartsScaling,
+    ProportionalScaling,
+)
+from posref.rotary.pixels import rope_pixel_freq
+from posref.rotary.pope import pope_apply
 from posref.rotary.rotation import rope, rope_apply
 from posref.rotary.scaling import (
     DynamicNTKScaling,
@@ -23,24 +38,40 @@ from posref.rotary.scaling import (
     YarnScaling,
 )
 from posref.rotary.tables import rope_cos_sin, rope_table
+from posref.rotary.weights import rope_permute_weight
+from posref.rotary.xpos import xpos_scale
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DynamicLinearScaling",
     "DynamicNTKScaling",
+    "DynamicYarnScaling",
     "LinearScaling",
     "Llama3Scaling",
     "LongRopeScaling",
+    "NTKByPartsScaling",
     "NTKScaling",
+    "ProportionalScaling",
+    "RopeHistory",
     "Scaling",
     "YarnScaling",
     "__version__",
     "alibi_bias",
     "alibi_slopes",
     "attention",
+    "cu_seqlens_positions",
+    "dual_chunk_distance",
+    "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
     "learned",
+    "length_scale",
+    "linear_attention",
+    "llama4_scale",
+    "log_n_scale",
+    "pope_apply",
+    "rerope_distance",
     "rope",
     "rope_apply",
     "rope_apply_channels",
@@ -52,9 +83,16 @@ __all__ = [
     "rope_cos_sin",
     "rope_inv_freq",
     "rope_mixed_cos_sin",
+    "rope_permute_weight",
+    "rope_pixel_freq",
+    "rope_scores",
+    "rope_softmax_factor",
     "rope_table",
+    "self_extend_distance",
     "sinusoidal",
+    "ssmax_scale",
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "xpos_scale",
 ]

@@ -14,7 +14,8 @@ class Encoding:
     id
         Short and stable.
     family
-        How position enters: ``additive`` (to the embeddings), ``rotary`` (queries and keys turn), ``bias`` (to the logits).
+        How position enters: ``additive`` (to the embeddings), ``rotary`` (queries and keys turn), ``bias`` (to the logits),
+        ``logits`` (a factor on the logits).
     functions
         Names in posref, the first is the one to start with.
     formula

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from posref._catalogue_axes import AXES
+from posref._catalogue_more import DISTANCES, FREQUENCIES, LOGITS
 from posref._encoding import Encoding
 
 __all__ = ["CATALOGUE", "Encoding"]
@@ -93,8 +94,16 @@ CATALOGUE: tuple[Encoding, ...] = (
         r"b' = b\, s^{d/(d-2)}, \quad w_i = b'^{-2i/d}",
         "u/bloc97, r/LocalLLaMA, June 2023; YaRN (2309.00071), sec. 3.1",
         "Code Llama finetunes, HunYuan (its alpha)",
-        (("hunyuan", "scaling=NTKScaling(alpha)"),),
-        ("diffusers' ntk_factor multiplies the base without the exponent d/(d-2).",),
+        (
+            ("hunyuan", "scaling=NTKScaling(alpha)"),
+            ("diffusers, ntk_factor", "scaling=NTKScaling(2.0, 'base')"),
+            ("vllm, rope type ntk; kexue 9706, fixed", "scaling=NTKScaling(12.0, 'fixed')"),
+            ("vllm, rope type ntk with mixed_b; kexue 9706, mixed", "scaling=NTKScaling(12.0, 'mixed', mixed_b=0.75)"),
+        ),
+        (
+            "diffusers' ntk_factor multiplies the base without the exponent d/(d-2).",
+            "Kexue's fixed and mixed forms stretch the first pair too; fixed ends at exactly w/s like the aware one.",
+        ),
     ),
     Encoding(
         "rope-dynamic-ntk",
@@ -106,14 +115,16 @@ CATALOGUE: tuple[Encoding, ...] = (
         "Qwen 1, MiniCPM 128k",
         (),
         (
-            "transformers keeps the larger base until a shorter call; mlx-lm has no state; sglang and vLLM fix S in advance.",
+            "What is kept between calls: transformers keeps the larger base until a call shorter than L, jquesnelle/yarn for "
+            "good (posref.RopeHistory does both); mlx-lm keeps nothing; sglang fixes S at s L, vLLM at max_position_embeddings.",
+            "L: max_position_embeddings in transformers; max_trained_positions in vLLM, without which the factor does nothing.",
         ),
     ),
     Encoding(
         "rope-yarn",
         "rotary",
         "YaRN",
-        _ROPE,
+        (*_ROPE, "rope_softmax_factor"),
         r"\rho_i\, w_i / s + (1 - \rho_i)\, w_i, \quad \rho_i = \mathrm{clip}((i - l) / (h - l), 0, 1)",
         "Peng et al., YaRN (2309.00071), sec. 3.2-3.4; code of jquesnelle/yarn",
         "gpt-oss, DeepSeek-V2/V3, Kimi-K2, Qwen 2.5 and 3 (long contexts)",
@@ -124,11 +135,20 @@ CATALOGUE: tuple[Encoding, ...] = (
                 "kimi-k2",
                 "base=50000, scaling=YarnScaling(64.0, 4096, beta_fast=1.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0)",
             ),
+            ("telechat3", "scaling=YarnScaling(4.0, 8192, mscale=0.7, mscale_rule='always')"),
         ),
         (
             "The ramp: linear in the rotations in the paper, linear in the pair index in all released code (the default here).",
             "truncate: floor and ceil everywhere but in gpt-oss.",
-            "mscale and mscale_all_dim: a ratio only where both are given (transformers), or always with defaults 1 and 0.",
+            "mscale and mscale_all_dim: a ratio only where both are given and not 0 (transformers, vLLM's yarn), where both are "
+            "given (sglang), always with defaults 1 and 0 (mlx-lm, Megatron, vLLM's deepseek_yarn), never beyond DeepSeek's "
+            "models (exllamav3).",
+            "attention_factor: honoured by transformers, vLLM and exllamav3, ignored by sglang and mlx-lm; attn_factor "
+            "multiplies in sglang, llama.cpp and jquesnelle/yarn, and is ignored by transformers and vLLM.",
+            "A range whose end lies before its start: downwards in transformers and what follows it, a step in ggml.",
+            "The softmax scale of DeepSeek's models grows by g(mscale_all_dim)^2; its own inference code takes mscale, and "
+            "scales neither cos nor sin.",
+            "TeleChat3: 0.07 ln s + 1 in vLLM, plain YaRN in mlx-lm.",
         ),
     ),
     Encoding(
@@ -156,8 +176,11 @@ CATALOGUE: tuple[Encoding, ...] = (
         "Phi-3, Phi-4, MiniCPM",
         (),
         (
-            "When the long factors hold: per call beyond the original length (transformers), by the configured length (vLLM), "
-            "always (mlx-lm).",
+            "When the long factors hold: per call beyond the original length (transformers), by the configured length (vLLM, "
+            "llama.cpp, exllamav3), always (mlx-lm); sglang asks whether a position is greater than the original length, one "
+            "call later than transformers.",
+            "PhiMoE's short_mscale and long_mscale are attention factors by length; transformers has the short divisors there "
+            "at every length.",
         ),
     ),
     *AXES,
@@ -189,4 +212,7 @@ CATALOGUE: tuple[Encoding, ...] = (
             "The sign: T5 takes k - q; others take q - k. The float logarithm and the exact rule agree for all usual sizes.",
         ),
     ),
+    *FREQUENCIES,
+    *DISTANCES,
+    *LOGITS,
 )

@@ -46,7 +46,7 @@ def _lacks(
 
 def test_the_contract_is_what_posref_exports() -> None:
     exported = {n for n in posref.__all__ if not n.startswith("_")}
-    records = {n for n in exported if n.endswith("Scaling")}
+    records = {n for n in exported if n.endswith(("Scaling", "History"))}
     assert set(FUNCTIONS) == exported - records
     assert {"rope", "alibi_bias", "t5_bucket", "attention"} <= set(FUNCTIONS)
     assert all(f.__module__.startswith("posref.") for f in (getattr(posref, n) for n in FUNCTIONS))
@@ -118,7 +118,7 @@ def test_records_are_told_apart_by_their_ids() -> None:
 @pytest.mark.parametrize("encoding", CATALOGUE, ids=lambda e: e.id)
 def test_a_record_is_whole(encoding: Encoding) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", encoding.id)
-    assert encoding.family in ("additive", "rotary", "bias", "relative")
+    assert encoding.family in ("additive", "rotary", "bias", "relative", "logits")
     assert encoding.functions
     for function in encoding.functions:
         assert callable(getattr(posref, function))
@@ -138,9 +138,12 @@ def test_a_preset_is_arguments_that_the_function_takes(encoding: Encoding, name:
     function = getattr(posref, encoding.functions[0])
     signature = inspect.signature(function)
     assert set(kwargs) <= set(signature.parameters)
-    needed = [p for p in signature.parameters.values() if p.default is p.empty]
+    needed = [p for p in signature.parameters.values() if p.default is p.empty and p.name not in kwargs]
     inputs = {
         "positions": [0, 1],
+        "seq_len": 10**6,
+        "weight": np.ones((12, 2)),
+        "num_heads": 2,
         "timesteps": [0, 1],
         "dim": 64,
         "x": np.ones((2, 64)),

@@ -16,8 +16,25 @@ from posref_array.axes import (
     rope_mixed_cos_sin,
 )
 from posref_array.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_array.fope import fope_cos_sin
 from posref_array.judge import attention
-from posref_array.rotary import rope, rope_apply, rope_attention_factor, rope_cos_sin, rope_inv_freq, rope_table
+from posref_array.linear_judge import linear_attention
+from posref_array.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref_array.pope import pope_apply
+from posref_array.positions import cu_seqlens_positions
+from posref_array.rotary import (
+    rope,
+    rope_apply,
+    rope_attention_factor,
+    rope_cos_sin,
+    rope_inv_freq,
+    rope_pixel_freq,
+    rope_softmax_factor,
+    rope_table,
+)
+from posref_array.weights import rope_permute_weight
+from posref_array.xpos import xpos_scale
 
 __all__ = [
     "Backend",
@@ -25,9 +42,18 @@ __all__ = [
     "alibi_slopes",
     "attention",
     "bind",
+    "cu_seqlens_positions",
+    "dual_chunk_distance",
+    "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
     "learned",
+    "length_scale",
+    "linear_attention",
+    "llama4_scale",
+    "log_n_scale",
+    "pope_apply",
+    "rerope_distance",
     "rope",
     "rope_apply",
     "rope_apply_channels",
@@ -39,9 +65,16 @@ __all__ = [
     "rope_cos_sin",
     "rope_inv_freq",
     "rope_mixed_cos_sin",
+    "rope_permute_weight",
+    "rope_pixel_freq",
+    "rope_scores",
+    "rope_softmax_factor",
     "rope_table",
+    "self_extend_distance",
     "sinusoidal",
+    "ssmax_scale",
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "xpos_scale",
 ]

@@ -7,12 +7,28 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
-from posref_array import additive, axes, bias, judge, rotary
+from posref_array import (
+    additive,
+    axes,
+    bias,
+    distance,
+    fope,
+    judge,
+    linear_judge,
+    logits,
+    pope,
+    positions,
+    rotary,
+    weights,
+    xpos,
+)
 from posref_array._support import Namespace
 
 FUNCTIONS = (
     rotary.rope_inv_freq,
+    rotary.rope_pixel_freq,
     rotary.rope_attention_factor,
+    rotary.rope_softmax_factor,
     rotary.rope_cos_sin,
     rotary.rope_table,
     rotary.rope_apply,
@@ -32,7 +48,21 @@ FUNCTIONS = (
     bias.alibi_bias,
     bias.t5_bucket,
     bias.t5_bias,
+    logits.log_n_scale,
+    logits.ssmax_scale,
+    logits.llama4_scale,
+    logits.length_scale,
+    distance.rerope_distance,
+    distance.self_extend_distance,
+    distance.dual_chunk_distance,
+    distance.rope_scores,
+    xpos.xpos_scale,
+    fope.fope_cos_sin,
+    pope.pope_apply,
+    weights.rope_permute_weight,
+    positions.cu_seqlens_positions,
     judge.attention,
+    linear_judge.linear_attention,
 )
 
 

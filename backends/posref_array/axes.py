@@ -96,7 +96,7 @@ def rope_axes_table(
     axes, dtype = _axes(axis_map, ladder, xp), dtype or default_float(xp)
     w = frequencies(axes, base, ladder, scaling, seq_len, xp)
     if attention_factor is None:
-        own = [factor_of(s, xp) for s in one_per_axis(scaling, "scaling", max(axes) + 1)]
+        own = [factor_of(s, xp, seq_len) for s in one_per_axis(scaling, "scaling", max(axes) + 1)]
     else:
         own = [given(number(attention_factor, "attention_factor"), xp)]
     return _selected(lambda p, axis: cos_sin(p, w, own[min(axis, len(own) - 1)], dtype, xp), positions, axis_map, xp)

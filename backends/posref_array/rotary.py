@@ -8,6 +8,7 @@ from posref import Scaling
 from posref._arguments import boolean, choice, even, integer, number, rotated_pairs
 from posref_array._frequencies import attention_factor as _attention_factor
 from posref_array._frequencies import factor_of, given, rotary
+from posref_array._more_frequencies import pixel_frequencies, softmax_factor
 from posref_array._support import (
     Array,
     Namespace,
@@ -36,9 +37,29 @@ def rope_inv_freq(
     return xp.asarray(w, dtype=dtype or default_float(xp), device=device)
 
 
-def rope_attention_factor(scaling: Scaling | None) -> float:
+def rope_pixel_freq(
+    dim: int,
+    max_freq: float,
+    *,
+    spacing: str = "linear",
+    dtype: Any = None,
+    device: Any = None,
+    xp: Namespace,
+) -> Array:
+    """Rotary frequencies for pixels, (dim // 2,): :func:`posref.rope_pixel_freq`."""
+    choice(spacing, "spacing", ("linear", "log"))
+    frequencies = pixel_frequencies(even(dim) // 2, number(max_freq, "max_freq", above=0), spacing)
+    return xp.asarray(frequencies, dtype=dtype or default_float(xp), device=device)
+
+
+def rope_attention_factor(scaling: Scaling | None, *, seq_len: int | None = None) -> float:
     """The scaling's own factor on cos and sin: :func:`posref.rope_attention_factor`."""
-    return float(_attention_factor(scaling))
+    return float(_attention_factor(scaling, seq_len))
+
+
+def rope_softmax_factor(scaling: Scaling | None) -> float:
+    """DeepSeek's factor on the softmax scale: :func:`posref.rope_softmax_factor`."""
+    return softmax_factor(scaling)
 
 
 def rope_cos_sin(
@@ -67,7 +88,7 @@ def rope_table(
     xp = namespace(xp, positions)
     frequencies = rotary(dim, base, scaling, seq_len, xp)
     if attention_factor is None:
-        a = factor_of(scaling, xp)
+        a = factor_of(scaling, xp, seq_len)
     else:
         a = given(number(attention_factor, "attention_factor"), xp)
     return cos_sin(positions, frequencies, a, dtype or default_float(xp), xp)

@@ -11,7 +11,7 @@ What is CuPy's and not ours:
 - Kernels for float16 and bfloat16 include CUDA's headers, as CuPy's own do: ``pip install "cupy-cuda12x[ctk]"`` brings them.
 """
 
-from posref_array import rope_attention_factor
+from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
 from posref_cupy._device import unavailable
 from posref_cupy.additive import learned, sinusoidal, timestep_embedding
 from posref_cupy.axes import (
@@ -25,8 +25,16 @@ from posref_cupy.axes import (
     rope_mixed_cos_sin,
 )
 from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_cupy.fope import fope_cos_sin
 from posref_cupy.judge import attention
-from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_table
+from posref_cupy.linear_judge import linear_attention
+from posref_cupy.logits import llama4_scale, log_n_scale, ssmax_scale
+from posref_cupy.pope import pope_apply
+from posref_cupy.positions import cu_seqlens_positions
+from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
+from posref_cupy.weights import rope_permute_weight
+from posref_cupy.xpos import xpos_scale
 
 arrays = "cupy"
 
@@ -35,9 +43,18 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "cu_seqlens_positions",
+    "dual_chunk_distance",
+    "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
     "learned",
+    "length_scale",
+    "linear_attention",
+    "llama4_scale",
+    "log_n_scale",
+    "pope_apply",
+    "rerope_distance",
     "rope",
     "rope_apply",
     "rope_apply_channels",
@@ -49,10 +66,17 @@ __all__ = [
     "rope_cos_sin",
     "rope_inv_freq",
     "rope_mixed_cos_sin",
+    "rope_permute_weight",
+    "rope_pixel_freq",
+    "rope_scores",
+    "rope_softmax_factor",
     "rope_table",
+    "self_extend_distance",
     "sinusoidal",
+    "ssmax_scale",
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
     "unavailable",
+    "xpos_scale",
 ]

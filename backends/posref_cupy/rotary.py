@@ -18,6 +18,7 @@ from posref_cupy.kernels import source
 Array = Any  # a cupy.ndarray
 
 rope_inv_freq = on_cupy(rotary.rope_inv_freq)
+rope_pixel_freq = on_cupy(rotary.rope_pixel_freq)
 rope_cos_sin = on_cupy(rotary.rope_cos_sin)
 rope_table = on_cupy(rotary.rope_table)
 

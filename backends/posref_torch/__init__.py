@@ -4,7 +4,7 @@ The module is a backend (``posref check torch``). All functions are differentiab
 graph break, and keep the type and the device of their input. Tables are made in float64 and rounded once.
 """
 
-from posref_array import rope_attention_factor
+from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
 from posref_torch.additive import learned, sinusoidal, timestep_embedding
 from posref_torch.axes import (
     grid_coordinates,
@@ -17,8 +17,16 @@ from posref_torch.axes import (
     rope_mixed_cos_sin,
 )
 from posref_torch.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_torch.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_torch.fope import fope_cos_sin
 from posref_torch.judge import attention
-from posref_torch.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_table
+from posref_torch.linear_judge import linear_attention
+from posref_torch.logits import llama4_scale, log_n_scale, ssmax_scale
+from posref_torch.pope import pope_apply
+from posref_torch.positions import cu_seqlens_positions
+from posref_torch.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
+from posref_torch.weights import rope_permute_weight
+from posref_torch.xpos import xpos_scale
 
 arrays = "torch"
 
@@ -27,9 +35,18 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "cu_seqlens_positions",
+    "dual_chunk_distance",
+    "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
     "learned",
+    "length_scale",
+    "linear_attention",
+    "llama4_scale",
+    "log_n_scale",
+    "pope_apply",
+    "rerope_distance",
     "rope",
     "rope_apply",
     "rope_apply_channels",
@@ -41,9 +58,16 @@ __all__ = [
     "rope_cos_sin",
     "rope_inv_freq",
     "rope_mixed_cos_sin",
+    "rope_permute_weight",
+    "rope_pixel_freq",
+    "rope_scores",
+    "rope_softmax_factor",
     "rope_table",
+    "self_extend_distance",
     "sinusoidal",
+    "ssmax_scale",
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "xpos_scale",
 ]

@@ -30,7 +30,7 @@ def attention(
         return judge.attention(q, k, v, bias=bias, mask=mask, scale=scale, xp=xp)  # type: ignore[no-any-return]
 
 
-def as_typed(q: Tensor) -> contextlib.AbstractContextManager[object]:
+def as_typed(q: Tensor | None) -> contextlib.AbstractContextManager[object]:
     """Operations in the types of their operands, whatever autocast wants."""
     kind = q.device.type if isinstance(q, Tensor) else "cpu"
     if not torch.amp.is_autocast_available(kind):  # the meta device

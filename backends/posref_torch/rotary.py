@@ -15,6 +15,7 @@ from posref_torch._bind import on_torch, require_tensors
 from posref_torch._rotation import rotate_into, rotated, writes_directly
 
 rope_inv_freq = on_torch(rotary.rope_inv_freq)
+rope_pixel_freq = on_torch(rotary.rope_pixel_freq)
 rope_cos_sin = on_torch(rotary.rope_cos_sin)
 rope_table = on_torch(rotary.rope_table)
 

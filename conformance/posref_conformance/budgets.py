@@ -15,9 +15,7 @@ A 16-bit result is rounded once more: + 1.5 u_o |y|, the half for a working valu
 16-bit one: positions or angles in 16 bits are a mistake.)
 
 Frequencies. base ** (-2k/d) is exp(-(2k/d) ln base) in many a right kernel: exponent with 3 roundings, exp within 2 u, so
-c_w = 3 |ln w| + 2 relative roundings. Scalings multiply or divide (+ 4). Where pairs are blended, w (m + (1 - m)/s), the
-weight m comes from logarithms or rotations of float32 quality, |dm| <= 16 u, which moves the result by 16 u w (1 - 1/s):
-relative to the blended frequency w', 16 u |w - w/s| / w'.
+c_w = 3 |ln w| + 2 relative roundings. What scalings add is derived in `budgets_frequencies`.
 
 Rotation. S = g (|a| + |b|). Two products and a sum:
 
@@ -40,7 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance import budgets_axes
+from posref_conformance import budgets_axes, budgets_distance, budgets_logits
+from posref_conformance.budgets_frequencies import pixel_roundings
 from posref_conformance.case import Call
 from posref_conformance.roundings import (
     ONE,
@@ -76,6 +75,21 @@ def _attention_factor(call: Call, expected: list[NDArray[Any]], dtypes: list[str
     return {ONE: [8 * working_roundoff(dtypes[0]) * np.abs(expected[0]) + last_rounding(dtypes[0], expected[0])]}
 
 
+def _own_factor(call: Call) -> float:
+    return posref.rope_attention_factor(call.kwargs.get("scaling"), seq_len=call.kwargs.get("seq_len"))
+
+
+def _softmax_factor(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    return {
+        ONE: [16 * working_roundoff(dtypes[0]) * np.abs(expected[0]) + last_rounding(dtypes[0], expected[0])]
+    }  # two factors
+
+
+def _pixel_freq(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    roundings = pixel_roundings(call.args[0], call.args[1], call.kwargs.get("spacing", "linear"))
+    return {ONE: [roundings * working_roundoff(dtypes[0]) + last_rounding(dtypes[0], expected[0])]}
+
+
 def _cos_sin(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     theta = values_of(call, 0)[..., None] * values_of(call, 1)
     u = working_roundoff(str(call.args[1].dtype))
@@ -85,7 +99,7 @@ def _cos_sin(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bou
 
 def _table(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     w, c_w = rope_frequencies(call.args[1], call.kwargs)
-    factor = call.kwargs.get("attention_factor") or posref.rope_attention_factor(call.kwargs.get("scaling"))
+    factor = call.kwargs.get("attention_factor") or _own_factor(call)
     theta = values_of(call, 0)[..., None] * w
     return {
         ONE: [
@@ -104,7 +118,7 @@ def _rope_apply(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> 
 def _rope(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     x = values_of(call, 0)
     w, c_w = rope_frequencies(call.kwargs.get("dim") or x.shape[-1] - call.kwargs.get("offset", 0), call.kwargs)
-    factor = max(1.0, posref.rope_attention_factor(call.kwargs.get("scaling")))
+    factor = max(1.0, _own_factor(call))
     phase = phase_error(values_of(call, 1)[..., None] * w, c_w, working_roundoff(dtypes[0]), factor)
     return rotation_error(x, np.full_like(phase, factor), phase, call, expected[0], dtypes[0])
 
@@ -183,6 +197,8 @@ def _attention(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> B
 _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "rope_inv_freq": _inv_freq,
     "rope_attention_factor": _attention_factor,
+    "rope_softmax_factor": _softmax_factor,
+    "rope_pixel_freq": _pixel_freq,
     "rope_cos_sin": _cos_sin,
     "rope_table": _table,
     "rope_apply": _rope_apply,
@@ -196,4 +212,6 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "t5_bias": exact_equality,
     "attention": _attention,
     **budgets_axes.BUDGETS,
+    **budgets_logits.BUDGETS,
+    **budgets_distance.BUDGETS,
 }

@@ -78,7 +78,8 @@ def _table(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bound
     w, c_w = _axes_frequencies(call.args[1], kwargs)
     theta = _by_pair(call.args[0], call.args[1]) * w
     scalings = kwargs.get("scaling")
-    own = [posref.rope_attention_factor(s) for s in (scalings if isinstance(scalings, (list, tuple)) else [scalings])]
+    each = scalings if isinstance(scalings, (list, tuple)) else [scalings]
+    own = [posref.rope_attention_factor(s, seq_len=kwargs.get("seq_len")) for s in each]
     gain = max(1.0, call.kwargs.get("attention_factor") or max(own))
     return {
         ONE: [

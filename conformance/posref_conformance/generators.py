@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import generators_axes
+from posref_conformance import generators_axes, generators_distance, generators_logits
 from posref_conformance.case import FLOATS, Call, Inputs
 from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
+from posref_conformance.generators_frequencies import more_scalings, pixels, softmax
 
 
 def _scaling(draw: Draw, pairs: int) -> Any:
@@ -28,8 +29,13 @@ def _scaling(draw: Draw, pairs: int) -> Any:
             [1.0 + 0.1 * i for i in range(pairs)], [factor + i for i in range(pairs)], length, factor=factor
         ),
     ]
+    kinds += more_scalings(draw, factor, length)
     if pairs > 1:
-        kinds += [posref.NTKScaling(factor), posref.DynamicNTKScaling(factor, length)]
+        kinds += [
+            posref.NTKScaling(factor),
+            posref.DynamicNTKScaling(factor, length),
+            posref.NTKByPartsScaling(factor, length),
+        ]
     chosen = draw(st.sampled_from(kinds))
     try:
         posref.rope_inv_freq(2 * pairs, scaling=chosen)
@@ -49,8 +55,8 @@ def _inv_freq(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 
 
 def _factor(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    scaling = _scaling(draw, 4)
-    return lambda i: Call((scaling,))
+    scaling, options = _scaling(draw, 4), options_of(draw, seq_len=[None, 1, 5000, 200000])
+    return lambda i: Call((scaling,), dict(options))
 
 
 def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
@@ -192,6 +198,8 @@ def _attention(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inputs], Call]]]] = {
     "rope_inv_freq": (DEFAULT, _inv_freq),
     "rope_attention_factor": (DEFAULT, _factor),
+    "rope_softmax_factor": (DEFAULT, softmax),
+    "rope_pixel_freq": (DEFAULT, pixels),
     "rope_cos_sin": (("float64", "float32"), _cos_sin),
     "rope_table": (WHOLE, _table),
     "rope_apply": (FLOATS, _apply),
@@ -205,4 +213,6 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "t5_bias": (FLOATS, _t5),
     "attention": (FLOATS, _attention),
     **generators_axes.GENERATORS,
+    **generators_logits.GENERATORS,
+    **generators_distance.GENERATORS,
 }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
+from posref_conformance.budgets_frequencies import scaling_roundings
 from posref_conformance.case import Call
 
 Bound = NDArray[np.float64]
@@ -45,14 +46,8 @@ def rope_frequencies(dim: int, kwargs: dict[str, Any]) -> tuple[NDArray[np.float
     base, scaling = kwargs.get("base", 10000.0), kwargs.get("scaling")
     w = posref.rope_inv_freq(dim, base=base, scaling=scaling, seq_len=kwargs.get("seq_len"))
     plain = posref.rope_inv_freq(dim, base=base)
-    c_w = ladder_roundings(np.minimum(w, plain))
-    if scaling is not None:
-        c_w += 4
-    if isinstance(scaling, (posref.YarnScaling, posref.Llama3Scaling)):
-        slow = plain / scaling.factor
-        between = (np.abs(w - plain) > 1e-9 * plain) & (np.abs(w - slow) > 1e-9 * w)
-        c_w += np.where(between, 16 * np.abs(plain - slow) / w, 0.0)
-    return w, c_w
+    c_w = ladder_roundings(np.minimum(np.where(w > 0, w, plain), plain))  # a frequency of 0 (p-RoPE) is exact
+    return w, c_w + scaling_roundings(scaling, kwargs.get("seq_len"), w, plain)
 
 
 def phase_error(theta: NDArray[Any], c_w: NDArray[Any] | float, u: float, g: float) -> Bound:

@@ -20,7 +20,16 @@ from posref_conformance.wording import one_line, problem_line
 PASSED, FAILED, NOT_IMPLEMENTED = "passed", "failed", "not implemented"
 EXPECTED_FAILURE, UNEXPECTED_PASS = "expected failure", "unexpected pass"
 
-LIKE_FIRST = ("rope_apply", "rope", "rope_apply_channels", "attention")  # the result has the first argument's type
+LIKE_FIRST = (  # the result has the first argument's type
+    "rope_apply",
+    "rope",
+    "rope_apply_channels",
+    "rope_scores",
+    "rope_permute_weight",
+    "pope_apply",
+    "attention",
+    "linear_attention",
+)
 AT_LEAST = {
     "rope_cos_sin": 1,
     "rope_axes_cos_sin": 1,
@@ -28,8 +37,10 @@ AT_LEAST = {
     "alibi_bias": 0,
     "t5_bias": 0,
     "learned": 0,
+    "ssmax_scale": 1,
+    "fope_cos_sin": 2,
 }  # the result is at least as wide as that argument
-INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions")
+INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions")
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 
 

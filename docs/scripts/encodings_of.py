@@ -29,6 +29,11 @@ FAMILIES = {
         "A number that depends on the positions $q$ of the query and $k$ of the key alone is added to each attention logit, "
         "after the scale. $h$ is the head. The causal mask is no part of it.",
     ),
+    "logits": (
+        "Factors on the logits",
+        "A factor that depends on the position $m$ of the query, or on the length $S$, multiplies the logits of its row: in "
+        "practice the query. $L$ is the length of the training, $n$ the number of keys, $h$ the head.",
+    ),
 }
 ARGUMENT = re.compile(r"\w+=[\w.']+(?:\([^()]*\))?")  # base=10000, scaling=LinearScaling(8.0)
 SCALINGS = {name.removesuffix("Scaling").lower(): name for name in posref.__all__ if name.endswith("Scaling")}

@@ -70,7 +70,8 @@ def rope_inv_freq(dim, *, base=10000.0, scaling=None):
         return plain
     if not isinstance(scaling, YarnScaling):
         raise NotImplementedError("a scaling other than YaRN")
-    if not scaling.truncate or scaling.ramp != "index":
+    usual = scaling.extrapolation_factor == 1 and scaling.reversed_range == "error"
+    if not (usual and scaling.truncate and scaling.ramp == "index"):
         raise NotImplementedError("YaRN's variants")
 
     def pair(rotations):

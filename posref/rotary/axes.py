@@ -176,7 +176,7 @@ def rope_axes_table(
     with exact.real_arithmetic(p):
         w = real_axes_inv_freq(axes, base, ladder, scaling, seq_len)
         if attention_factor is None:
-            a = [real_attention_factor(s) for s in one_per_axis(scaling, "scaling", int(axes.max()) + 1)]
+            a = [real_attention_factor(s, seq_len) for s in one_per_axis(scaling, "scaling", int(axes.max()) + 1)]
         else:
             a = [exact.real(number(attention_factor, "attention_factor"))] * (int(axes.max()) + 1)
         return _cos_sin(p, w, axes, a)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posref._arguments import even, integer, number, shown
 from posref._ladder import ladder
-from posref.exact import further_digits, pi, real, real_arithmetic, rounded
+from posref.exact import further_digits, real, real_arithmetic, rounded
+from posref.rotary.magnitudes import magnitude, yarn_magnitude
+from posref.rotary.more_frequencies import blended, dynamic_yarn_factor, more_inv_freq, ntk_inv_freq
+from posref.rotary.more_scalings import DynamicYarnScaling
+from posref.rotary.ramps import index_ramp, ntk_base, rotation_ramp
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
@@ -31,23 +35,28 @@ def rope_inv_freq(
     and, with s the factor, L the original length, :math:`r_i = L w_i / 2\pi` the rotations within it:
 
     - linear: :math:`w_i / s`
-    - NTK: :math:`b \to b\, s^{d/(d-2)}`
+    - NTK: :math:`b \to b\, s^{d/(d-2)}`; forms "base": :math:`b \to b\, s`; "fixed" and "mixed":
+      :math:`w_i / s^{((i + 1) / (d/2))^\beta}` with :math:`\beta` 1 and mixed_b
     - dynamic NTK: :math:`b \to b\, (s S / L - (s - 1))^{d/(d-2)}` with :math:`S = \max(\text{seq\_len}, L)`
     - YaRN: :math:`\rho_i w_i / s + (1 - \rho_i) w_i` with :math:`\rho_i = \mathrm{clip}((i - l) / (h - l), 0, 1)`, where l and h
       are :math:`d \ln(L / 2\pi\beta) / 2 \ln b` at beta_fast (rounded down) and beta_slow (rounded up), within 0 .. d-1
     - Llama 3: the same blend with :math:`1 - \rho_i = \mathrm{clip}((r_i - l) / (h - l), 0, 1)`, l and h the freq factors
     - LongRoPE: :math:`w_i / e_i`, e the short factors, or the long ones where seq_len > L
+    - dynamic linear: :math:`w_i / (S / L)`; dynamic YaRN: YaRN with :math:`s = S / L`
+    - NTK by parts: two of YaRN's blends, from :math:`w_i / s` to NTK's frequency, and from there to :math:`w_i`
+    - proportional: :math:`w_i / s` for :math:`i < \lfloor p d / 2 \rfloor`, and 0 for the other pairs
 
     Parameters
     ----------
     dim
-        Channels that rotate (d): positive and even. For partial rotary this is the rotary dim, not the head dim.
+        Channels that rotate (d): positive and even. For partial rotary this is the rotary dim, not the head dim; for
+        :class:`ProportionalScaling` it is the head dim.
     base
         ``rope_theta`` in configs; > 1.
     scaling
         One of the scaling records, or None.
     seq_len
-        Current length, for dynamic NTK and LongRoPE; None means the original length.
+        Current length, for the dynamic scalings and LongRoPE; None means the original length.
 
     Returns
     -------
@@ -73,18 +82,22 @@ def rope_inv_freq(
         return rounded(real_inv_freq(dim, base, scaling, seq_len))
 
 
-def rope_attention_factor(scaling: Scaling | None) -> float:
+def rope_attention_factor(scaling: Scaling | None, *, seq_len: int | None = None) -> float:
     r"""Factor on cos and sin that a scaling brings along; the rotary part of the logits grows by its square.
 
-    - YaRN: ``attention_factor`` where given; else g(mscale) / g(mscale_all_dim) where both are given and not zero; else g(1),
-      with :math:`g(m) = 0.1\, m \ln s + 1` for s > 1, and 1 otherwise
-    - LongRoPE: ``attention_factor`` where given; else :math:`\sqrt{1 + \ln s / \ln L}` for s > 1, and 1 otherwise
+    - YaRN: ``attention_factor`` where given; else ``attn_factor`` times g(mscale) / g(mscale_all_dim) where both are given and
+      not zero (or by another ``mscale_rule``); else times g(1), with :math:`g(m) = 0.1\, m \ln s + 1` for s > 1, and 1 otherwise
+    - dynamic YaRN: ``attn_factor`` times g(1), with the factor s that holds at ``seq_len``
+    - LongRoPE: ``short_mscale`` or ``long_mscale`` by the length where given; else ``attention_factor`` where given; else
+      :math:`\sqrt{1 + \ln s / \ln L}` for s > 1, and 1 otherwise
     - all others: 1
 
     Parameters
     ----------
     scaling
         One of the scaling records, or None.
+    seq_len
+        Current length, for dynamic YaRN and for LongRoPE's two mscales; None means the original length.
 
     Returns
     -------
@@ -93,15 +106,16 @@ def rope_attention_factor(scaling: Scaling | None) -> float:
     Raises
     ------
     ValueError
-        LongRoPE with neither ``factor`` nor ``attention_factor``: it has none of its own.
+        LongRoPE with neither ``factor`` nor ``attention_factor``: it has none of its own. A seq_len < 1.
     TypeError
         Something that is no scaling.
 
     Notes
     -----
     Source: YaRN (2309.00071), eq. 15; LongRoPE's released models; transformers' rules for which key wins.
-    Disagreement: vLLM's and Megatron's DeepSeek code always takes the ratio, with defaults 1 and 0 for missing keys; sglang and
-    mlx-lm ignore a given ``attention_factor``.
+    Disagreement: which of YaRN's keys count, see ``mscale_rule`` of :class:`YarnScaling`. sglang and mlx-lm ignore a given
+    ``attention_factor``, sglang, mlx-lm and vLLM also LongRoPE's: None. vLLM's LongRoPE takes max_position_embeddings / L for the
+    factor, whatever the config says.
 
     Examples
     --------
@@ -109,7 +123,7 @@ def rope_attention_factor(scaling: Scaling | None) -> float:
     1.3465735902799727
     """
     with real_arithmetic():
-        return float(real_attention_factor(scaling))
+        return float(real_attention_factor(scaling, seq_len))
 
 
 def real_inv_freq(dim: int, base: float, scaling: Scaling | None, seq_len: int | None) -> list[Decimal]:
@@ -128,7 +142,7 @@ def _smallest_divisor(scaling: Scaling | None) -> float:
         raise _unknown(scaling)
     if isinstance(scaling, LongRopeScaling):
         return min(*scaling.short_factor, *scaling.long_factor)
-    return scaling.factor
+    return getattr(scaling, "factor", 1.0)
 
 
 def _scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None) -> list[Decimal]:
@@ -137,88 +151,62 @@ def _scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None)
             return ladder(base, dim // 2)
         case LinearScaling(factor=factor):
             return [w / real(factor) for w in ladder(base, dim // 2)]
-        case NTKScaling(factor=factor):
-            return ladder(_ntk_base(dim, base, real(factor)), dim // 2)
+        case NTKScaling():
+            return ntk_inv_freq(scaling, dim, base)
         case DynamicNTKScaling(factor=factor, original_max_position_embeddings=length):
             beyond = max((seq_len or length) - length, 0)
-            return ladder(_ntk_base(dim, base, 1 + real(factor) * beyond / length), dim // 2)  # with no difference of s
+            return ladder(ntk_base(dim, base, 1 + real(factor) * beyond / length), dim // 2)  # with no difference of s
         case YarnScaling() | Llama3Scaling():
             plain = ladder(base, dim // 2)
-            stretch = _stretch(scaling, dim, base, plain)
-            return [rho * w / real(scaling.factor) + (1 - rho) * w for rho, w in zip(stretch, plain, strict=True)]
+            kept = scaling.extrapolation_factor if isinstance(scaling, YarnScaling) else 1
+            return blended(plain, [w / real(scaling.factor) for w in plain], _stretch(scaling, dim, base, plain), kept)
         case LongRopeScaling():
             return _longrope(scaling, dim, base, seq_len)
+        case _:
+            return more_inv_freq(scaling, dim, base, seq_len)
 
 
-def real_attention_factor(scaling: Scaling | None) -> Decimal:
+def real_attention_factor(scaling: Scaling | None, seq_len: int | None = None) -> Decimal:
     """The attention factor as a real number, at the precision of the decimal context."""
     if scaling is not None and not isinstance(scaling, Scaling):
         raise _unknown(scaling)
-    if not isinstance(scaling, YarnScaling | LongRopeScaling):
+    if seq_len is not None:
+        seq_len = integer(seq_len, "seq_len")
+    if isinstance(scaling, YarnScaling):
+        return yarn_magnitude(scaling)
+    if isinstance(scaling, DynamicYarnScaling):
+        return real(scaling.attn_factor) * magnitude(dynamic_yarn_factor(scaling, seq_len))
+    if not isinstance(scaling, LongRopeScaling):
         return Decimal(1)
-    if scaling.attention_factor is not None:
-        return real(scaling.attention_factor)
+    own = scaling.long_mscale if scaling.longer(seq_len) else scaling.short_mscale
+    given = scaling.attention_factor if own is None else own
+    if given is not None:
+        return real(given)
     if scaling.factor is None:
         raise ValueError("scaling must have factor or attention_factor where it is a LongRopeScaling, got neither")
     growth = max(real(scaling.factor).ln(), Decimal(0))  # below factor 1 nothing is stretched
-    if isinstance(scaling, LongRopeScaling):
-        return (1 + growth / real(scaling.original_max_position_embeddings).ln()).sqrt()
-
-    def g(mscale: float) -> Decimal:
-        return real(mscale) * growth / 10 + 1
-
-    return g(scaling.mscale) / g(scaling.mscale_all_dim) if scaling.mscale and scaling.mscale_all_dim else g(1)
+    return (1 + growth / real(scaling.original_max_position_embeddings).ln()).sqrt()
 
 
 def _unknown(scaling: object) -> TypeError:
     return TypeError(f"scaling must be None or one of posref's scaling records, got {shown(scaling)}")
 
 
-def _ntk_base(dim: int, base: float, growth: Decimal) -> Decimal:
-    if dim == 2:
-        raise ValueError("dim must be > 2 for NTK scaling, whose exponent is dim / (dim - 2), got 2")
-    return real(base) * (growth.ln() * dim / (dim - 2)).exp()
-
-
 def _stretch(scaling: YarnScaling | Llama3Scaling, dim: int, base: float, plain: list[Decimal]) -> list[Decimal]:
     """Per pair, how much of it is interpolated: 0 leaves it alone, 1 divides it by the factor."""
     length = scaling.original_max_position_embeddings
     if isinstance(scaling, Llama3Scaling):
-        return _by_rotations(length, real(scaling.low_freq_factor), real(scaling.high_freq_factor), plain)
-    fast, slow = real(scaling.beta_fast), real(scaling.beta_slow)
+        return rotation_ramp(length, real(scaling.low_freq_factor), real(scaling.high_freq_factor), plain)
+    betas = scaling.beta_fast, scaling.beta_slow
     if scaling.ramp == "rotations":
-        return _by_rotations(length, slow, fast, plain)
-
-    def pair_that_rotates(times: Decimal) -> Decimal:  # within the original length
-        return dim * (length / (2 * pi() * times)).ln() / (2 * real(base).ln())
-
-    low, high = pair_that_rotates(fast), pair_that_rotates(slow)
-    if scaling.truncate:
-        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
-    low, high = max(low, Decimal(0)), min(high, Decimal(dim - 1))  # dim - 1, not dim // 2 - 1: as every release has it
-    if low > high:
-        raise ValueError(
-            f"scaling must leave YaRN a range of pairs, got {float(low):g} to {float(high):g} once clamped to 0 .. {dim - 1}; "
-            "check original_max_position_embeddings, beta_fast, beta_slow and base"
-        )
-    width = high - low or Decimal("0.001")
-    return [_clip((i - low) / width) for i in range(dim // 2)]
-
-
-def _by_rotations(length: int, low: Decimal, high: Decimal, plain: list[Decimal]) -> list[Decimal]:
-    """1 where a pair rotates fewer than ``low`` times within the length, 0 from ``high`` on; a step where they are equal."""
-    turns = [length * w / (2 * pi()) for w in plain]
-    return [Decimal(0) if r >= high else Decimal(1) if r <= low else (high - r) / (high - low) for r in turns]
+        return rotation_ramp(length, real(scaling.beta_slow), real(scaling.beta_fast), plain)
+    how, when_reversed = scaling.truncate, scaling.reversed_range
+    return index_ramp(dim, base, length, betas, truncate=how, when_reversed=when_reversed, name="YaRN")
 
 
 def _longrope(scaling: LongRopeScaling, dim: int, base: float, seq_len: int | None) -> list[Decimal]:
-    longer = seq_len is not None and seq_len > scaling.original_max_position_embeddings
-    name = "long_factor" if longer else "short_factor"
+    name = "long_factor" if scaling.longer(seq_len) else "short_factor"
     factors = getattr(scaling, name)
     if len(factors) != dim // 2:
         raise ValueError(f"{name} must have one number per pair, {dim // 2} for dim {dim}, got {len(factors)}")
     return [w / real(e) for w, e in zip(ladder(base, dim // 2), factors, strict=True)]
-
-
-def _clip(value: Decimal) -> Decimal:
-    return min(max(value, Decimal(0)), Decimal(1))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posref._arguments import boolean, choice, integer, number, shown
+from posref.rotary.more_scalings import MoreScalings
 
 
 def _check(scaling: object, **least: float) -> None:
@@ -38,24 +39,41 @@ class NTKScaling:
 
     The first pair keeps its frequency and the last one gets that of position interpolation.
 
-    Source: u/bloc97, "NTK-Aware Scaled RoPE" (r/LocalLLaMA, June 2023); stated in YaRN (2309.00071), sec. 3.1.
-    Disagreement: HunYuan's ``alpha`` is this ``factor``; diffusers' ``ntk_factor`` multiplies the base without the exponent.
+    Parameters
+    ----------
+    factor
+        s; HunYuan's ``alpha``.
+    form
+        ``"aware"`` is the formula above. ``"base"``: the base grows by ``factor`` itself (diffusers' ``ntk_factor``).
+        ``"fixed"``: pair i is divided by ``factor ** (2 (i + 1) / dim)``, the last one by exactly ``factor``, and the first one
+        too is stretched. ``"mixed"``: as "fixed" with ``(2 (i + 1) / dim) ** mixed_b`` for the exponent.
+    mixed_b
+        The b of "mixed"; 1 is "fixed".
+
+    Source: u/bloc97, "NTK-Aware Scaled RoPE" (r/LocalLLaMA, June 2023); stated in YaRN (2309.00071), sec. 3.1. Of "fixed" and
+    "mixed": Su, kexue.fm/archives/9706; vLLM's rope type ``ntk``, which is "mixed" where ``mixed_b`` is given.
     """
 
     factor: float
+    form: str = "aware"
+    mixed_b: float = 0.75
 
     def __post_init__(self) -> None:
-        _check(self, factor=0)
+        _check(self, factor=0, mixed_b=0)
+        choice(self.form, "form", ("aware", "base", "fixed", "mixed"))
 
 
 @dataclass(frozen=True)
 class DynamicNTKScaling:
     """NTK scaling that follows the current length S: the base grows by ``(factor * S / L - (factor - 1)) ** (dim / (dim - 2))``.
 
-    L is ``original_max_position_embeddings`` and S is ``seq_len``; below L nothing changes. This is the pure function of S.
+    L is ``original_max_position_embeddings`` and S is ``seq_len``; below L nothing changes. This is the pure function of S, as
+    mlx-lm computes it on each call.
 
     Source: transformers ``dynamic``; u/emozilla, "Dynamically Scaled RoPE" (r/LocalLLaMA, July 2023), which has factor 1.
-    Disagreement: transformers keeps the larger base until a shorter call; sglang and vLLM fix S in advance.
+    Disagreement: transformers keeps the larger base until a call shorter than L, jquesnelle/yarn for good: see
+    :class:`posref.RopeHistory`. sglang and vLLM fix S in advance, which is ``seq_len`` with a constant: sglang's is factor * L;
+    vLLM's is max_position_embeddings with L = ``max_trained_positions``, without which the factor has no effect there.
     """
 
     factor: float
@@ -77,14 +95,26 @@ class YarnScaling:
     beta_fast, beta_slow
         Rotations within L above which a pair is left alone, and below which it is interpolated.
     truncate
-        Round the ends of the ramp outwards to whole pair indices (gpt-oss does not).
+        Round the ends of the ramp outwards to whole pair indices (gpt-oss does not; ggml, mlx-lm and DeepSeek's code always do).
     attention_factor, mscale, mscale_all_dim
         See :func:`posref.rope_attention_factor`.
     ramp
         ``"index"`` is linear in the pair index, as all released code and checkpoints have it; ``"rotations"`` is linear in
         the rotations, as the paper's eq. 13 has it.
+    mscale_rule
+        When g(mscale) / g(mscale_all_dim) is the attention factor. ``"nonzero"``: where both are given and not 0 (transformers,
+        vLLM's ``yarn``). ``"given"``: where both are given (sglang). ``"always"``: with 1 and 0 for what is missing (mlx-lm,
+        Megatron, vLLM's ``deepseek_yarn``). ``"never"`` (exllamav3 beyond DeepSeek's models). Otherwise it is g(1).
+    attn_factor
+        Multiplies it (jquesnelle/yarn, sglang, llama.cpp; transformers and vLLM ignore the key: 1).
+    extrapolation_factor
+        How much of the plain frequency is kept where it may be; 1 is all of it (jquesnelle/yarn, sglang, ggml's ``ext_factor``).
+    reversed_range
+        What a ramp does whose end lies before its start: ``"error"``; ``"slope"``, downwards, so that fast pairs are interpolated
+        (transformers and all that follow it); ``"step"``, up within 0.001 (ggml).
 
     Source: Peng et al., "YaRN" (2309.00071), sec. 3.2-3.4; code of jquesnelle/yarn and transformers for ``ramp="index"``.
+    TeleChat3's 0.07 ln s + 1 is ``mscale=0.7, mscale_rule="always"`` (vLLM; mlx-lm reads it as plain YaRN).
     """
 
     factor: float
@@ -96,16 +126,24 @@ class YarnScaling:
     mscale: float | None = None
     mscale_all_dim: float | None = None
     ramp: str = "index"
+    mscale_rule: str = "nonzero"
+    attn_factor: float = 1.0
+    extrapolation_factor: float = 1.0
+    reversed_range: str = "error"
 
     def __post_init__(self) -> None:
         _check(self, factor=0, beta_fast=0, beta_slow=0)
         integer(self.original_max_position_embeddings, "original_max_position_embeddings")
         boolean(self.truncate, "truncate")
         choice(self.ramp, "ramp", ("index", "rotations"))
+        choice(self.mscale_rule, "mscale_rule", ("nonzero", "given", "always", "never"))
+        choice(self.reversed_range, "reversed_range", ("error", "slope", "step"))
         for name in ("attention_factor", "mscale", "mscale_all_dim"):
             if getattr(self, name) is not None:
                 number(getattr(self, name), name, least=0)
-        if self.beta_fast < self.beta_slow:
+        for name in ("attn_factor", "extrapolation_factor"):
+            number(getattr(self, name), name, least=0)
+        if self.beta_fast < self.beta_slow and (self.reversed_range == "error" or self.ramp == "rotations"):
             raise ValueError(f"beta_fast must be >= beta_slow, got {shown(self.beta_fast)} and {shown(self.beta_slow)}")
 
 
@@ -140,8 +178,12 @@ class LongRopeScaling:
 
     The divisors are ``short_factor`` up to ``original_max_position_embeddings`` and ``long_factor`` beyond it. ``factor`` (or
     max_position_embeddings / original in configs) only enters the attention factor, which ``attention_factor`` replaces.
+    ``short_mscale`` and ``long_mscale`` (PhiMoE) are attention factors of their own up to the original length and beyond it.
 
     Source: Ding et al., "LongRoPE" (2402.13753); microsoft/LongRoPE; transformers ``longrope`` (older name: ``su``).
+    Disagreement: which length decides. transformers takes that of the call, the largest position + 1; vLLM and llama.cpp the
+    configured one, for all calls; mlx-lm always has the long factors. Each is ``seq_len`` with that length. sglang asks whether
+    any position is *greater* than the original length: ``seq_len`` less 1.
     """
 
     short_factor: Sequence[float]
@@ -149,6 +191,8 @@ class LongRopeScaling:
     original_max_position_embeddings: int
     factor: float | None = None
     attention_factor: float | None = None
+    short_mscale: float | None = None
+    long_mscale: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("short_factor", "long_factor"):
@@ -163,8 +207,13 @@ class LongRopeScaling:
         integer(self.original_max_position_embeddings, "original_max_position_embeddings", least=2)
         if self.factor is not None:
             number(self.factor, "factor", above=0)
-        if self.attention_factor is not None:
-            number(self.attention_factor, "attention_factor", least=0)
+        for name in ("attention_factor", "short_mscale", "long_mscale"):
+            if getattr(self, name) is not None:
+                number(getattr(self, name), name, least=0)
+
+    def longer(self, seq_len: int | None) -> bool:
+        """Whether a length is beyond the original one."""
+        return seq_len is not None and seq_len > self.original_max_position_embeddings
 
 
-Scaling = LinearScaling | NTKScaling | DynamicNTKScaling | YarnScaling | Llama3Scaling | LongRopeScaling
+Scaling = LinearScaling | NTKScaling | DynamicNTKScaling | YarnScaling | Llama3Scaling | LongRopeScaling | MoreScalings

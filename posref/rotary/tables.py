@@ -103,7 +103,7 @@ def rope_table(
     with exact.real_arithmetic(p):
         w = real_inv_freq(dim, base, scaling, seq_len)
         if attention_factor is None:
-            a = real_attention_factor(scaling)
+            a = real_attention_factor(scaling, seq_len)
         else:
             a = exact.real(number(attention_factor, "attention_factor"))
         return exact.cos_sin(p, w, a)

@@ -62,7 +62,7 @@ def frequencies(ladder: Ladder) -> Callable[..., Any]:
             case posref.LinearScaling():
                 return ladder(dim, base) / scaling.factor
             case posref.NTKScaling():
-                return ladder(dim, base * scaling.factor ** (dim / (dim - 2)))
+                return _ntk(ladder, dim, base, scaling)
             case posref.DynamicNTKScaling():
                 length = scaling.original_max_position_embeddings
                 grown = scaling.factor * max(seq_len or length, length) / length - (scaling.factor - 1)
@@ -71,6 +71,19 @@ def frequencies(ladder: Ladder) -> Callable[..., Any]:
                 return _yarn(ladder(dim, base), scaling, dim, base)
             case posref.Llama3Scaling():
                 return _llama3(ladder(dim, base), scaling)
+            case posref.DynamicLinearScaling():
+                w, length = ladder(dim, base), scaling.original_max_position_embeddings
+                return w / w.dtype.type(max(1.0, (seq_len or length) / length))
+            case posref.DynamicYarnScaling():
+                length = scaling.original_max_position_embeddings
+                names = ("beta_fast", "beta_slow", "truncate", "ramp", "extrapolation_factor")
+                settings = {name: getattr(scaling, name) for name in names}
+                factor = max(scaling.least_factor, (seq_len or length) / length)
+                return _yarn(ladder(dim, base), posref.YarnScaling(factor, length, **settings), dim, base)
+            case posref.NTKByPartsScaling():
+                return _by_parts(ladder, scaling, dim, base)
+            case posref.ProportionalScaling():
+                return _proportional(ladder(dim, base), scaling)
         longer = (seq_len or 0) > scaling.original_max_position_embeddings
         w = ladder(dim, base)
         return w / np.array(scaling.long_factor if longer else scaling.short_factor, w.dtype)
@@ -91,8 +104,9 @@ def _yarn(w: Any, scaling: Any, dim: int, base: float) -> Any:
         ]
         low, high = (math.floor(ends[0]), math.ceil(ends[1])) if scaling.truncate else ends
         low, high = max(low, 0), min(high, dim - 1)
-        kept = 1 - (np.arange(dim // 2, dtype=w.dtype) - real(low)) / real(high - low or 0.001)
-    kept = np.clip(kept, 0, 1)
+        width = max(high - low, 0.001) if scaling.reversed_range == "step" else high - low or 0.001  # step: ggml
+        kept = 1 - (np.arange(dim // 2, dtype=w.dtype) - real(low)) / real(width)
+    kept = np.clip(kept, 0, 1) * real(scaling.extrapolation_factor)
     return w / real(scaling.factor) * (1 - kept) + w * kept
 
 
@@ -109,6 +123,47 @@ def _llama3(w: Any, scaling: Any) -> Any:
     return np.where(between, (1 - smooth) * slowed / real(scaling.factor) + smooth * slowed, slowed)
 
 
+def _ntk(ladder: Ladder, dim: int, base: float, scaling: Any) -> Any:
+    """diffusers' form "base"; vLLM's forms "fixed" and "mixed", which are kexue's."""
+    s, b = scaling.factor, scaling.mixed_b
+    if scaling.form == "aware":
+        return ladder(dim, base * s ** (dim / (dim - 2)))
+    if scaling.form == "base":
+        return ladder(dim, base * s)
+    if scaling.form == "fixed":
+        w = ladder(dim, base * s)
+        return w / w.dtype.type(s ** (2 / dim))
+    w = ladder(dim, base)
+    return w / np.exp(
+        w.dtype.type(math.log(s) / (dim / 2) ** b) * np.arange(1, dim // 2 + 1, dtype=w.dtype) ** w.dtype.type(b)
+    )
+
+
+def _by_parts(ladder: Ladder, scaling: Any, dim: int, base: float) -> Any:
+    """jquesnelle/yarn."""
+    s, length = scaling.factor, scaling.original_max_position_embeddings
+    plain, ntk = ladder(dim, base), ladder(dim, base * s ** (dim / (dim - 2)))
+    real = plain.dtype.type
+
+    def mask(fast: float, slow: float, kept: float) -> Any:
+        ends = [dim * math.log(length / (b * math.tau)) / (2 * math.log(base)) for b in (fast, slow)]
+        low, high = max(math.floor(ends[0]), 0), min(math.ceil(ends[1]), dim - 1)
+        ramp = (np.arange(dim // 2, dtype=plain.dtype) - real(low)) / real(high - low or 0.001)
+        return (1 - np.clip(ramp, 0, 1)) * real(kept)
+
+    near = mask(scaling.beta_0, scaling.beta_1, scaling.ntk_factor)
+    stretched = plain / real(s) * (1 - near) + ntk * near
+    far = mask(scaling.gamma_0, scaling.gamma_1, scaling.extrapolation_factor)
+    return stretched * (1 - far) + plain * far
+
+
+def _proportional(w: Any, scaling: Any) -> Any:
+    """transformers; mlx-lm rounds up."""
+    channels = scaling.partial_rotary_factor * 2 * len(w)
+    rotating = int(channels // 2) if scaling.rounding == "floor" else (int(channels) + 1) // 2
+    return np.concatenate([w[:rotating], np.zeros(len(w) - rotating, w.dtype)]) / w.dtype.type(scaling.factor)
+
+
 def tables(ladder: Ladder) -> Callable[..., Any]:
     """Angles in the ladder's type: p times w."""
 
@@ -122,7 +177,9 @@ def tables(ladder: Ladder) -> Callable[..., Any]:
         attention_factor: float | None = None,
     ) -> Any:
         w = frequencies(ladder)(dim, base=base, scaling=scaling, seq_len=seq_len)
-        factor = posref.rope_attention_factor(scaling) if attention_factor is None else attention_factor
+        factor = (
+            posref.rope_attention_factor(scaling, seq_len=seq_len) if attention_factor is None else attention_factor
+        )
         return given(positions, w, attention_factor=factor)
 
     return rope_table

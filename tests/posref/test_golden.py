@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from golden_bounds import BOUNDS
 from numpy.typing import NDArray
 
 import posref
@@ -20,7 +21,15 @@ FILES = sorted((Path(__file__).parents[1] / "golden").glob("*.json"))
 CASES = [(book["function"], case) for book in map(json.loads, (f.read_text() for f in FILES)) for case in book["cases"]]
 
 # Functions that only move numbers around are held to equality.
-EQUAL = ("learned", "t5_bias", "t5_bucket", "rope_axis_map", "grid_positions")
+EQUAL = (
+    "cu_seqlens_positions",
+    "grid_positions",
+    "learned",
+    "rope_axis_map",
+    "rope_permute_weight",
+    "t5_bias",
+    "t5_bucket",
+)
 
 
 def scaling(record: Any) -> Any:
@@ -44,6 +53,7 @@ def call(function: str, args: Args) -> NDArray[Any]:
         args["cos"], args["sin"] = posref.rope_table(args.pop("position"), **table)
     if function == "alibi_bias" and "num_heads" in args:
         args["slopes"] = posref.alibi_slopes(args.pop("num_heads"))
+    args |= args.pop("rotation", None) or {}
     return np.asarray(getattr(posref, function)(**args))
 
 
@@ -51,6 +61,8 @@ def bound(function: str, args: Args, expected: NDArray[Any]) -> Any:
     """How far a value may be from the true one."""
     if function in EQUAL:
         return 0.0
+    if function in BOUNDS:
+        return BOUNDS[function](args)
     if function in ("rope_apply", "rope"):
         # cos and sin within 0.51 ulp <= 1.02 u g, two products and a sum each within u: (1.02 + 1 + 1) u g (|a| + |b|)
         gain = np.abs([args["cos"], args["sin"]]).max() if "cos" in args else call_factor(args)
@@ -116,26 +128,42 @@ FAULTS: dict[str, Args] = {
     "alibi_bias": {"form": "distance"},
     "alibi_slopes": {"num_heads": 9},
     "attention": {"mask": None},
+    "cu_seqlens_positions": {"cu_seqlens": [0, 2, 4, 11]},
+    "dual_chunk_distance": {"critical": False, "local_size": 0},
+    "fope_cos_sin": {"pad_sin": 0.5},
     "grid_coordinates": {"normalize": "separate"},
     "grid_positions": {"block": None},
     "learned": {"positions": [4, 0, 1, 2]},
+    "length_scale": {"length": 4095},
+    "linear_attention": {"feature": "identity"},
+    "llama4_scale": {"attn_scale": float(np.nextafter(0.1, 1.0))},
+    "log_n_scale": {"length": 4097},
+    "pope_apply": {"base": 10000.000001},
+    "rerope_distance": {"window": 6},
     "rope": {"base": 10000.000001},
     "rope_apply": {"layout": "half", "output_layout": None},
     "rope_apply_channels": {"layout": "half"},
+    "rope_attention_factor": {"scaling": {"kind": "NTKScaling", "factor": 4.0}},
     "rope_axes_cos_sin": {"attention_factor": 1 + 2.0**-52},
     "rope_axes_inv_freq": {"base": float(np.nextafter(10000.0, 10001.0)), "scaling": None},
     "rope_axes_table": {"base": float(np.nextafter(10000.0, 10001.0))},
     "rope_axis_map": {"rule": "chunked", "tail": None},
-    "rope_attention_factor": {"scaling": {"kind": "NTKScaling", "factor": 4.0}},
     "rope_cos_sin": {"attention_factor": 1 + 2.0**-52},
     "rope_cos_sin_exact": {"base": float(np.nextafter(10000.0, 10001.0))},
     "rope_inv_freq": {"base": float(np.nextafter(10000.0, 10001.0))},
     "rope_mixed_cos_sin": {"positions": [[0, 1], [5, -2], [0.5, 13.0000001]]},
+    "rope_permute_weight": {"to": "half", "offset": 0},
+    "rope_pixel_freq": {"max_freq": float(np.nextafter(10.0, 11.0))},
+    "rope_scores": {"layout": "half"},
+    "rope_softmax_factor": {"scaling": None},
     "rope_table": {"base": float(np.nextafter(10000.0, 10001.0))},
+    "self_extend_distance": {"shift": "floor", "window": 9},
     "sinusoidal": {"base": float(np.nextafter(10000.0, 10001.0))},
+    "ssmax_scale": {"positions": [1, 2, 3, 4, 5, 6, 7, 8], "s": [0.1, 0.2, 0.3], "bias": None},
     "t5_bias": {"max_distance": 127},
     "t5_bucket": {"max_distance": 8191},
     "timestep_embedding": {"max_period": float(np.nextafter(10000.0, 10001.0))},
+    "xpos_scale": {"scale_base": float(np.nextafter(512.0, 513.0))},
 }
 
 

@@ -16,19 +16,29 @@ import posref
 # Names, order, kinds and defaults of the contract. Other libraries implement these: a change here is a change for all of them.
 CONTRACT = [
     "rope_inv_freq(dim, *, base=10000.0, scaling=None, seq_len=None)",
-    "rope_attention_factor(scaling)",
+    "rope_pixel_freq(dim, max_freq, *, spacing='linear')",
+    "rope_attention_factor(scaling, *, seq_len=None)",
+    "rope_softmax_factor(scaling)",
     "rope_cos_sin(positions, inv_freq, *, attention_factor=1.0)",
     "rope_table(positions, dim, *, base=10000.0, scaling=None, seq_len=None, attention_factor=None)",
     "rope_apply(x, cos, sin, *, layout='half', output_layout=None, offset=0, inverse=False, out=None)",
     "rope(x, positions, *, dim=None, base=10000.0, scaling=None, seq_len=None, "
     "layout='half', output_layout=None, offset=0, inverse=False, out=None)",
     "LinearScaling(factor)",
-    "NTKScaling(factor)",
+    "NTKScaling(factor, form='aware', mixed_b=0.75)",
     "DynamicNTKScaling(factor, original_max_position_embeddings)",
     "YarnScaling(factor, original_max_position_embeddings, beta_fast=32, beta_slow=1, truncate=True, "
-    "attention_factor=None, mscale=None, mscale_all_dim=None, ramp='index')",
+    "attention_factor=None, mscale=None, mscale_all_dim=None, ramp='index', mscale_rule='nonzero', attn_factor=1.0, "
+    "extrapolation_factor=1.0, reversed_range='error')",
     "Llama3Scaling(factor, original_max_position_embeddings, low_freq_factor, high_freq_factor)",
-    "LongRopeScaling(short_factor, long_factor, original_max_position_embeddings, factor=None, attention_factor=None)",
+    "LongRopeScaling(short_factor, long_factor, original_max_position_embeddings, factor=None, attention_factor=None, "
+    "short_mscale=None, long_mscale=None)",
+    "DynamicLinearScaling(original_max_position_embeddings)",
+    "DynamicYarnScaling(original_max_position_embeddings, beta_fast=32, beta_slow=1, truncate=True, ramp='index', "
+    "extrapolation_factor=1.0, attn_factor=1.0, least_factor=1.0)",
+    "NTKByPartsScaling(factor, original_max_position_embeddings, ntk_factor=1.0, extrapolation_factor=1.0, beta_0=1.25, "
+    "beta_1=0.75, gamma_0=16, gamma_1=2)",
+    "ProportionalScaling(partial_rotary_factor, factor=1.0, rounding='floor')",
     "sinusoidal(positions, dim, *, base=10000.0, endpoint=False, layout='interleaved', order='sin_cos')",
     "timestep_embedding(timesteps, dim, *, flip_sin_to_cos=False, downscale_freq_shift=1.0, scale=1.0, max_period=10000.0)",
     "learned(table, positions)",
@@ -36,6 +46,20 @@ CONTRACT = [
     "alibi_bias(slopes, q_positions, k_positions, *, form='distance')",
     "t5_bucket(relative_position, *, bidirectional=True, num_buckets=32, max_distance=128)",
     "t5_bias(table, q_positions, k_positions, *, bidirectional=True, max_distance=128)",
+    "log_n_scale(positions, length, *, clip=True)",
+    "ssmax_scale(positions, s, *, bias=None)",
+    "llama4_scale(positions, *, attn_scale=0.1, floor_scale=8192, shift=1)",
+    "length_scale(seq_len, length, *, mscale=1.0)",
+    "rerope_distance(q_positions, k_positions, window, *, factor=None)",
+    "self_extend_distance(q_positions, k_positions, group_size, window, *, shift='exact')",
+    "dual_chunk_distance(q_positions, k_positions, chunk_size, local_size, *, critical=False)",
+    "rope_scores(q, k, distances, inv_freq, *, layout='half')",
+    "xpos_scale(positions, dim, *, centre='floor', length=None, scale_base=512.0)",
+    "fope_cos_sin(positions, inv_freq, cos_coef, sin_coef, pairs, *, pad_sin=1.0)",
+    "pope_apply(x, positions, *, base=10000.0, bias=None)",
+    "rope_permute_weight(weight, num_heads, *, to='half', rotary_dim=None, offset=0)",
+    "cu_seqlens_positions(cu_seqlens)",
+    "linear_attention(q, k, v, *, q_positions=None, k_positions=None, inv_freq=None, layout='half', feature='elu', mask=None)",
     "attention(q, k, v, *, bias=None, mask=None, scale=None)",
 ]
 

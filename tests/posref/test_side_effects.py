@@ -45,6 +45,38 @@ CALLS: dict[str, Args] = {
     "t5_bias": {"table": DRAW.standard_normal((32, 3)), "q_positions": POSITIONS, "k_positions": POSITIONS[:4]},
     "t5_bucket": {"relative_position": POSITIONS},
     "timestep_embedding": {"timesteps": POSITIONS, "dim": 8},
+    "log_n_scale": {"positions": POSITIONS, "length": 40},
+    "ssmax_scale": {"positions": POSITIONS, "s": DRAW.standard_normal(3), "bias": DRAW.standard_normal(3)},
+    "llama4_scale": {"positions": POSITIONS, "floor_scale": 40},
+    "rerope_distance": {"q_positions": POSITIONS, "k_positions": POSITIONS[:4], "window": 8, "factor": 2.7},
+    "self_extend_distance": {"q_positions": POSITIONS, "k_positions": POSITIONS[:4], "group_size": 3, "window": 8},
+    "dual_chunk_distance": {"q_positions": POSITIONS, "k_positions": POSITIONS[:4], "chunk_size": 8, "local_size": 2},
+    "rope_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "distances": DRAW.integers(0, 99, (5, 7)),
+        "inv_freq": DRAW.random(3),
+    },
+    "xpos_scale": {"positions": POSITIONS, "dim": 8, "length": 901},
+    "fope_cos_sin": {
+        "positions": POSITIONS,
+        "inv_freq": DRAW.random(4),
+        "cos_coef": DRAW.standard_normal((3, 4, 2)),
+        "sin_coef": DRAW.standard_normal((3, 4, 2)),
+        "pairs": 5,
+    },
+    "pope_apply": {"x": X, "positions": POSITIONS, "bias": -DRAW.random(8)},
+    "rope_permute_weight": {"weight": DRAW.standard_normal((12, 5)), "num_heads": 2},
+    "cu_seqlens_positions": {"cu_seqlens": np.array([0, 3, 3, 9])},
+    "linear_attention": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "v": DRAW.standard_normal((2, 3, 7, 6)),
+        "q_positions": POSITIONS,
+        "k_positions": np.arange(7),
+        "inv_freq": DRAW.random(3),
+        "mask": DRAW.random((5, 7)) < 0.5,
+    },
 }
 
 
@@ -94,7 +126,8 @@ def as_lists(array: NDArray[Any]) -> Any:
 def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Callable[[NDArray[Any]], Any]) -> None:
     plain, changed = call(function, CALLS[function]), call(function, each(change, CALLS[function]))
     assert type(getattr(posref, function)(**each(change, CALLS[function]))) in (np.ndarray, tuple)
-    if function == "attention":  # BLAS sums in another order: see test_golden.py for the bound; times 10
+    by_blas = ("attention", "linear_attention", "fope_cos_sin", "rope_scores")
+    if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10
         np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
     else:
         assert np.array_equal(changed, plain)

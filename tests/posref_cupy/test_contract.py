@@ -31,6 +31,8 @@ ARRAYS = {
     "frequencies",
 }
 ARRAYS |= {"x", "cos", "sin", "q", "k", "v"}
+ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens"}
+NUMBERS = ("rope_attention_factor", "rope_softmax_factor", "length_scale")  # made on the host, of numbers
 
 
 def parameters(function, without=()):
@@ -153,7 +155,7 @@ def test_here_it_is_one_line_too():
     assert why is None or (why and "\n" not in why)
 
 
-@pytest.mark.parametrize("name", [n for n in CONTRACT if n != "rope_attention_factor"])
+@pytest.mark.parametrize("name", [n for n in CONTRACT if n not in NUMBERS])
 def test_a_call_without_a_device_says_so(unavailable, name):
     assert unavailable(fake_cupy(driver=0)) == "no CUDA driver"
     function = getattr(posref_cupy, name)
@@ -181,9 +183,10 @@ def bound(cpu, monkeypatch):
 
 
 WITHOUT_ARRAYS = (
+    *NUMBERS,
     "rope_inv_freq",
+    "rope_pixel_freq",
     "alibi_slopes",
-    "rope_attention_factor",
     "rope_axis_map",
     "grid_positions",
     "grid_coordinates",

@@ -56,15 +56,31 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "t5_bucket": posref_torch.t5_bucket(p - 5),
         "t5_bias": posref_torch.t5_bias(rows, p, p),
         "attention": posref_torch.attention(x, x, x, bias=bias, mask=mask),
+        "rope_pixel_freq": posref_torch.rope_pixel_freq(8, 10.0, dtype=torch.float32, device=device),
+        "log_n_scale": posref_torch.log_n_scale(p, 512, dtype=torch.float32),
+        "ssmax_scale": posref_torch.ssmax_scale(p, slopes, bias=slopes),
+        "llama4_scale": posref_torch.llama4_scale(p, floor_scale=64, dtype=torch.float32),
+        "rerope_distance": posref_torch.rerope_distance(p, p, 3, factor=2.0),
+        "self_extend_distance": posref_torch.self_extend_distance(p, p, 4, 6),
+        "dual_chunk_distance": posref_torch.dual_chunk_distance(p, p, 8, 2),
+        "rope_scores": posref_torch.rope_scores(x, x, p[:, None] - p, cos[0, :3].abs()),
+        "xpos_scale": posref_torch.xpos_scale(p, 8, centre=3, dtype=torch.float32),
+        "fope_cos_sin": posref_torch.fope_cos_sin(p, cos[0].abs(), rows[:4], rows[4:8], 5),
+        "pope_apply": posref_torch.pope_apply(x, p, bias=-cos[0, :1].abs()),
+        "rope_permute_weight": posref_torch.rope_permute_weight(rows, 4, rotary_dim=4, offset=1),
+        "linear_attention": posref_torch.linear_attention(
+            x, x, x, q_positions=p, k_positions=p, inv_freq=cos[0].abs(), mask=mask
+        ),
     }
 
 
 PLAIN = every_value()
+NUMBERS = {"rope_attention_factor", "rope_softmax_factor", "length_scale"}
 
 
 def test_every_function_is_here() -> None:
     called = {name.partition(",")[0] for name in PLAIN}
-    assert called == {*posref_torch.__all__} - {"arrays", "rope_attention_factor"}
+    assert called == {*posref_torch.__all__} - {"arrays", "cu_seqlens_positions"} - NUMBERS
 
 
 def same(got: dict[str, Any]) -> None:

@@ -15,16 +15,27 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import golden_axes
 import golden_cases
+import golden_distance
 import golden_formulas
+import golden_frequencies
+import golden_logits
 from golden_formulas import each
 from golden_rotary_cases import Args, Case
 
-CASES = golden_cases.CASES | golden_axes.CASES
-FORMULAS = vars(golden_formulas) | vars(golden_axes)
+# where a function's cases are; its formula is in the module of the same place. A function may have cases in several.
+BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
+    (golden_formulas, golden_cases.CASES),
+    (golden_frequencies, golden_frequencies.CASES),
+    (golden_axes, golden_axes.CASES),
+    (golden_logits, golden_logits.CASES),
+    (golden_distance, golden_distance.CASES),
+]
+FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"
 
 
@@ -32,9 +43,9 @@ def identity(function: str, args: Args) -> str:
     return f"{function}/{hashlib.sha256(json.dumps(args, sort_keys=True).encode()).hexdigest()[:8]}"
 
 
-def line(function: str, case: Case) -> str:
+def line(formulas: ModuleType, function: str, case: Case) -> str:
     note, args = case
-    exact = FORMULAS[function](**args)
+    exact = getattr(formulas, function)(**args)
     entry = {"id": identity(function, args), "note": note, "args": args, "expected": each(nearest, exact)}
     return json.dumps(entry | {"expected_lo": each(left_over, exact)}, separators=(",", ":"))
 
@@ -49,7 +60,8 @@ def left_over(value: Any) -> float | int:
 
 def text(function: str) -> str:
     head = f'{{"function":{json.dumps(function)},"source":{json.dumps(SOURCE)},"cases":[\n'
-    return head + ",\n".join(line(function, case) for case in CASES[function]) + "]}\n"
+    lines = [line(formulas, function, case) for formulas, cases in BOOKS for case in cases.get(function, [])]
+    return head + ",\n".join(lines) + "]}\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,14 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path(__file__).resolve().parents[1] / "golden")
     given = parser.parse_args(arguments)
     stale = []
-    for function in CASES:
+    for function in FUNCTIONS:
         path: Path = given.folder / f"{function}.json"
         wanted = text(function)
         if given.check and (not path.exists() or path.read_text(encoding="utf-8") != wanted):
             stale.append(path.name)
         elif not given.check:
             path.write_text(wanted, encoding="utf-8")
-    strangers = sorted({p.name for p in given.folder.glob("*.json")} - {f"{function}.json" for function in CASES})
+    strangers = sorted({p.name for p in given.folder.glob("*.json")} - {f"{function}.json" for function in FUNCTIONS})
     for name in stale:
         print(f"{name} is out of date: run python tests/scripts/make_golden.py")
     for name in strangers:

@@ -9,14 +9,17 @@ import numpy as np
 
 from posref_conformance.backend import Backend
 from posref_conformance.case import FLOATS, Case
-from posref_conformance.cases import additive, attention, axes, bias, rotary, rotation, sizes
+from posref_conformance.cases import additive, attention, axes, bias, distance, logits, rotary, rotary_more, rotation, sizes
 
 CASES: tuple[Case, ...] = (
     *rotary.CASES,
+    *rotary_more.CASES,
     *rotation.CASES,
     *axes.CASES,
+    *distance.CASES,
     *additive.CASES,
     *bias.CASES,
+    *logits.CASES,
     *attention.CASES,
     *sizes.CASES,
 )

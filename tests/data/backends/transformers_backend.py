@@ -23,6 +23,17 @@ TYPES = {
     "YarnScaling": "yarn",
     "Llama3Scaling": "llama3",
     "LongRopeScaling": "longrope",
+    "ProportionalScaling": "proportional",
+}
+ONLY = {  # of fields that transformers does not have, the reading that is its own
+    "ramp": ("index",),
+    "mscale_rule": ("nonzero",),
+    "attn_factor": (1.0,),
+    "extrapolation_factor": (1.0,),
+    "reversed_range": ("error", "slope"),
+    "short_mscale": (None,),
+    "long_mscale": (None,),
+    "rounding": ("floor",),
 }
 
 
@@ -31,9 +42,9 @@ def _config(dim, base, scaling):
     parameters = {"rope_type": "default", "rope_theta": base}
     length = getattr(scaling, "original_max_position_embeddings", 2048)
     if scaling is not None:
-        if type(scaling).__name__ not in TYPES or getattr(scaling, "ramp", "index") != "index":
+        given = {f.name: getattr(scaling, f.name) for f in fields(scaling)}
+        if type(scaling).__name__ not in TYPES or any(given.pop(k, v[0]) not in v for k, v in ONLY.items()):
             raise NotImplementedError(f"transformers has no {scaling}")
-        given = {f.name: getattr(scaling, f.name) for f in fields(scaling) if f.name != "ramp"}
         given = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items() if v is not None}
         parameters |= {"rope_type": TYPES[type(scaling).__name__], **given}
     return LlamaConfig(

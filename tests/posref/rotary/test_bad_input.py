@@ -67,18 +67,29 @@ ROTARY = "rope_inv_freq rope_table rope"
 SCALINGS = "LinearScaling NTKScaling DynamicNTKScaling YarnScaling Llama3Scaling LongRopeScaling"
 UNKNOWN = "must be None or one of posref's scaling records, got"
 
+REVERSED = "beta_fast must be >= beta_slow, got 32 and 33"
+
 RECORDS: list[Bad] = [
     *a_number(SCALINGS, "factor", "a finite number > 0", 0, -1.0),
     *an_integer("DynamicNTKScaling YarnScaling Llama3Scaling", "original_max_position_embeddings", 1, 0, -4),
     *an_integer("LongRopeScaling", "original_max_position_embeddings", 2, 1, 0, -4),
     *a_number("YarnScaling", "beta_fast", "a finite number > 0", 0, -1),
     *a_number("YarnScaling", "beta_slow", "a finite number > 0", 0, -1),
-    ("YarnScaling", {"beta_slow": 33}, ValueError, "beta_fast must be >= beta_slow, got 32 and 33"),
+    ("YarnScaling", {"beta_slow": 33}, ValueError, REVERSED),
     *a_number("YarnScaling LongRopeScaling", "attention_factor", "a finite number >= 0", -1),
     *a_number("YarnScaling", "mscale", "a finite number >= 0", -1),
     *a_number("YarnScaling", "mscale_all_dim", "a finite number >= 0", -1),
     *a_flag("YarnScaling", "truncate"),
     *a_word("YarnScaling", "ramp", "index", "rotations"),
+    *a_word("YarnScaling", "mscale_rule", "nonzero", "given", "always", "never"),
+    *a_word("YarnScaling", "reversed_range", "error", "slope", "step"),
+    ("YarnScaling", {"beta_slow": 33, "ramp": "rotations", "reversed_range": "step"}, ValueError, REVERSED),
+    *a_number("YarnScaling", "attn_factor", "a finite number >= 0", -1),
+    *a_number("YarnScaling", "extrapolation_factor", "a finite number >= 0", -1),
+    *a_word("NTKScaling", "form", "aware", "base", "fixed", "mixed"),
+    *a_number("NTKScaling", "mixed_b", "a finite number > 0", 0, -1),
+    *a_number("LongRopeScaling", "short_mscale", "a finite number >= 0", -1),
+    *a_number("LongRopeScaling", "long_mscale", "a finite number >= 0", -1),
     *a_number("Llama3Scaling", "low_freq_factor", "a finite number > 0", 0, -1),
     *a_number("Llama3Scaling", "high_freq_factor", "a finite number > 0", 0, -1),
     ("Llama3Scaling", {"low_freq_factor": 5}, ValueError, "high_freq_factor must be >= low_freq_factor, got 4 and 5"),
@@ -128,7 +139,7 @@ FREQUENCIES: list[Bad] = [
         (LONGROPE, ValueError, "must have factor or attention_factor where it is a LongRopeScaling, got neither"),
     ),
     *several(
-        ROTARY,
+        f"{ROTARY} rope_attention_factor",
         "seq_len",
         *((v, TypeError, f"must be an integer >= 1, got {v!r}") for v in ("64", True, 64.0, NAN, INF)),
         *((v, ValueError, f"must be an integer >= 1, got {v}") for v in (0, -1)),

@@ -1,0 +1,50 @@
+"""How far the reference may be from golden values where it is not correctly rounded: first-order rounding errors.
+
+Cos and sin are within 0.51 ulp, so 1.02 u of 1; products and sums each within u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+U = 2.0**-53
+Args = dict[str, Any]
+
+
+def rope_scores(args: Args) -> float:
+    """Per pair four products, two sums, cos and sin: 5.1 u of (|a| + |b|) (|a'| + |b'|); the sum over channels."""
+    q, k = (np.abs(np.asarray(args[name])) for name in "qk")
+    return float((q.shape[-1] + 6) * U * 2 * (q @ k.swapaxes(-1, -2)).max() * 2)
+
+
+def fope_cos_sin(args: Args) -> float:
+    """A sum of n products with cosines, which are within 1.02 u."""
+    coefficients = np.abs([args["cos_coef"], args["sin_coef"]])
+    return float((coefficients.shape[-2] + 2.1) * U * coefficients.sum(axis=-2).max())
+
+
+def pope_apply(args: Args) -> float:
+    """Softplus within 4 u, cos and sin of a sum of angles within 2 * 1.02 + 3 u and the bias's 2 u, a product."""
+    return float(13 * U * np.logaddexp(0, np.abs(args["x"])).max())
+
+
+def linear_attention(args: Args) -> float:
+    """Weights as in scores, features within 2 u; sums over d channels and n keys on both sides of the quotient."""
+    q, k, v = (np.asarray(args[name]) for name in "qkv")
+    phi_q, phi_k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
+    plain = phi_q @ phi_k.swapaxes(-1, -2)
+    # |a| |a'| + |b| |b'| + |a| |b'| + |b| |a'| summed over pairs is at most |phi_q|_1 times the largest |phi_k|
+    sizes = phi_q.sum(axis=-1).max() * phi_k.sum(axis=-1).max() * k.shape[-2]
+    least = plain.min(axis=-1).min()
+    return float((q.shape[-1] + 2 * k.shape[-2] + 16) * U * (sizes / least + 1) * np.abs(v).max())
+
+
+BOUNDS: dict[str, Callable[[Args], float]] = {
+    "fope_cos_sin": fope_cos_sin,
+    "linear_attention": linear_attention,
+    "pope_apply": pope_apply,
+    "rope_scores": rope_scores,
+}
