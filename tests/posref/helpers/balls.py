@@ -75,6 +75,6 @@ def error(got: float, true: Ball) -> float:
     if abs(math.frexp(got)[0]) == 0.5 and abs(true) < abs(got):  # below a power of two, neighbours are closer
         unit = max(unit / 2, 5e-324)
     most = float((true - got).abs_upper() / unit)
-    if most > 0.5 and not true.rad() < unit * arb(SURE):
+    if not most <= 0.5 and not true.rad() < unit * arb(SURE):  # NaN, a logarithm of a ball around 0, is neither
         raise Undecided
     return most

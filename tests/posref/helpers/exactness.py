@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ SUBJECTS = [
     *subjects("sinusoidal", ["base ** (-2k / dim)", "endpoint"]),
     *subjects("timestep_embedding", [None], sample=400),
     *subjects("alibi_slopes", [None], sample=2048),
-    *subjects("alibi_bias", ["distance", "signed", "key"], sample=50),
+    *subjects("alibi_bias", ["distance", "signed", "key"], sample=100),
 ]
 
 
@@ -79,7 +78,7 @@ def compare(subject: Subject, entries: int, *, plain: bool = False, seed: int = 
             refused = problem
         chosen = source.integers(0, values.size, min(subject.sample, values.size))
         try:
-            errors = decided(partial(_errors, subject, arguments, values, chosen))
+            errors = errors_of(subject.function, arguments, values, chosen)
         except true_values.NoRamp:
             assert refused or plain, f"a value for a reversed range: {arguments}"
             continue
@@ -89,7 +88,15 @@ def compare(subject: Subject, entries: int, *, plain: bool = False, seed: int = 
     return comparison
 
 
-def _errors(subject: Subject, arguments: dict[str, Any], values: NDArray[Any], chosen: NDArray[Any]) -> list[float]:
-    true = getattr(true_values, subject.function)(**arguments)
+def errors_of(
+    function: str, arguments: dict[str, Any], values: NDArray[Any], chosen: NDArray[Any] | None = None
+) -> list[float]:
+    """Of the chosen entries of a result, by their places in the flat array; of all."""
+    chosen = np.arange(values.size) if chosen is None else chosen
     index = np.transpose(np.unravel_index(chosen, values.shape)).tolist() if values.ndim else [[]]
-    return [error(v, true(*i)) for v, i in zip(values.flat[chosen].tolist(), index, strict=True)]
+
+    def errors() -> list[float]:
+        true = getattr(true_values, function)(**arguments)
+        return [error(v, true(*i)) for v, i in zip(values.flat[chosen].tolist(), index, strict=True)]
+
+    return decided(errors)
