@@ -7,7 +7,7 @@ that differs only in a default is one line in such a table; one of another kind 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from posref._arguments import integer, shown
@@ -29,8 +29,8 @@ from posref.models import (
     vision,
     without,
 )
-from posref.models._reading import Block, NotKnown, Reader, Reading, load
-from posref.models.frameworks import checked_framework
+from posref.models._reading import Block, NotKnown, Reader, Reading, Refused, load
+from posref.models.frameworks import FRAMEWORKS, checked_framework, looked_at
 from posref.models.recognised import by_keys
 from posref.models.records import (
     AlibiEncoding,
@@ -63,7 +63,7 @@ __all__ = [
     "read_config",
 ]
 
-READERS: dict[str, Reader] = {
+_FAMILIES: dict[str, Reader] = {
     **plain_rope.FAMILIES,
     **nope.FAMILIES,
     **hybrids.FAMILIES,
@@ -81,6 +81,19 @@ READERS: dict[str, Reader] = {
     **tables.FAMILIES,
     **deberta.FAMILIES,
 }
+
+
+def _named(family: str, reader: Reader) -> Reader:
+    """The reader, which leaves word of whose it is."""
+
+    def read(config: Block) -> Sequence[Encoding]:
+        config.family = family
+        return reader(config)
+
+    return read
+
+
+READERS: dict[str, Reader] = {family: _named(family, reader) for family, reader in _FAMILIES.items()}
 
 
 def read_config(
@@ -133,7 +146,11 @@ def read_config(
         encodings = by_keys(config, model_type) if reader is None else reader(config)
     except NotKnown as problem:
         return ModelPositions(model_type, (), (f"not known yet: {who} with {problem}",))
+    except Refused as problem:
+        told = FRAMEWORKS[framework]
+        return ModelPositions(model_type, (), (f"refused: {told.name} {told.version} does not load it: {problem}",))
     if encodings is None:
         return ModelPositions(model_type, (), (f"not known yet: {who}",))
+    encodings = looked_at(config, encodings)
     config.note_ignored(only_about_positions=True)
     return ModelPositions(model_type, tuple(encodings), tuple(reading.notes))

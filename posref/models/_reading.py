@@ -76,6 +76,10 @@ class NotKnown(Exception):
     """A file says something that posref does not know; the message says what."""
 
 
+class Refused(Exception):
+    """A framework does not load such a file; the message says why."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """What is asked about one file, and what is said about it; its blocks share it.
@@ -105,6 +109,7 @@ class Block:
         self.values = values
         self.reading = reading
         self.where = where
+        self.family: str | None = None  # of models, by whose reader it is read
         self._used: set[str] = set()
 
     def name(self, key: str) -> str:
@@ -115,9 +120,10 @@ class Block:
         """Say something about the file; kinds: ignored, defaulted, contradictory, unusual, unknown, nope, seq_len."""
         self.reading.notes[f"{kind}: {text}"] = None
 
-    def note_default(self, key: str, default: str) -> None:
-        """Note that transformers' default stands in for a key."""
-        self.note("defaulted", f"{self.name(key)} is absent, transformers' default is {default}")
+    def note_default(self, key: str, default: str, who: str = "transformers") -> None:
+        """Note that a framework's default stands in for a key."""
+        owner = f"{who}'" if who.endswith("s") else f"{who}'s"
+        self.note("defaulted", f"{self.name(key)} is absent, {owner} default is {default}")
 
     def raw(self, key: str) -> Any:
         """The value as it stands, or None."""

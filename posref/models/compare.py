@@ -11,10 +11,12 @@ from typing import Any
 from rich.console import Console
 
 from posref.models import read_config
+from posref.models._reading import load
 from posref.models.frameworks import FRAMEWORKS
 from posref.models.records import ModelPositions, RopeEncoding
 from posref.models.rows import scaling_of, title, told
 from posref.models.show import Lines, refuse
+from posref.rotary.scaling import DynamicNTKScaling, LongRopeScaling
 
 FIRST = "transformers"
 
@@ -29,28 +31,36 @@ class Difference:
         Its index among transformers' encodings.
     framework
         Whose reading.
+    theirs
+        What it makes of the same part and layers.
     angle
         The largest difference of a pair's angle, in radians, or None where it cannot be told.
     pair
-        The first pair that has it.
-    attention_factor, softmax_factor, layout
-        The framework's own.
+        The first pair that has it; None where there is no difference.
     """
 
     encoding: int
     framework: str
+    theirs: RopeEncoding
     angle: float | None
     pair: int | None
-    attention_factor: float | None
-    softmax_factor: float
-    layout: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain strings and numbers."""
+        factors = {key: getattr(self.theirs, key) for key in ("attention_factor", "softmax_factor", "layout")}
+        numbers = {"encoding": self.encoding, "framework": self.framework, "angle": self.angle, "pair": self.pair}
+        return {**numbers, **factors}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All readings of a file, and how far they are apart at ``position``, the last of the longest text; None: it is not told."""
+    """All readings of a file, and how far they are apart at ``position``, the last of the longest text; None: it is not told.
+
+    ``seq_len`` is the length that they are for, where frequencies depend on it.
+    """
 
     position: int | None
+    seq_len: int | None
     readings: Mapping[str, ModelPositions]
     differences: tuple[Difference, ...]
 
@@ -59,17 +69,36 @@ class Comparison:
         return {
             "model_type": self.readings[FIRST].model_type,
             "position": self.position,
+            "seq_len": self.seq_len,
             "readings": {name: reading.as_json() for name, reading in self.readings.items()},
-            "differences": [vars(difference) for difference in self.differences],
+            "differences": [difference.as_json() for difference in self.differences],
         }
 
 
 def compare_readings(path: str | os.PathLike[str] | Mapping[str, Any], *, seq_len: int | None = None) -> Comparison:
-    """The readings of all frameworks; arguments and errors as in :func:`posref.models.read_config`."""
-    readings = {name: read_config(path, framework=name, seq_len=seq_len) for name in FRAMEWORKS}
+    """The readings of all frameworks.
+
+    Parameters
+    ----------
+    path
+        A ``config.json``, or what is in it.
+    seq_len
+        Length of the text, at whose last position they are compared; None is ``max_position_embeddings``.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        As :func:`posref.models.read_config`.
+    """
+    content = load(path)
+    texts = _rotations(read_config(content, seq_len=seq_len))
+    lengths = [encoding.max_position_embeddings for encoding in texts]
+    longest = seq_len or next(filter(None, lengths), None)
+    grows = any(isinstance(encoding.scaling, (DynamicNTKScaling, LongRopeScaling)) for encoding in texts)
+    asked = longest if grows else seq_len
+    readings = {name: read_config(content, framework=name, seq_len=asked) for name in FRAMEWORKS}
+    position = None if longest is None else longest - 1
     ours = readings[FIRST].encodings
-    lengths = [e.max_position_embeddings for e in ours if isinstance(e, RopeEncoding) and e.component == "text"]
-    position = next((length - 1 for length in lengths if length), None)
     found: list[Difference] = []
     for index, encoding in enumerate(ours):
         if not isinstance(encoding, RopeEncoding) or encoding.component != "text":
@@ -78,13 +107,17 @@ def compare_readings(path: str | os.PathLike[str] | Mapping[str, Any], *, seq_le
             other = _same(encoding, reading)
             if other is not None:
                 found.append(_difference(index, name, encoding, other, position))
-    return Comparison(position, readings, tuple(found))
+    return Comparison(position, asked, readings, tuple(found))
+
+
+def _rotations(reading: ModelPositions) -> list[RopeEncoding]:
+    return [e for e in reading.encodings if isinstance(e, RopeEncoding) and e.component == "text"]
 
 
 def _same(encoding: RopeEncoding, reading: ModelPositions) -> RopeEncoding | None:
     """The encoding of the same part and layers in another reading."""
-    for other in reading.encodings:
-        if isinstance(other, RopeEncoding) and (other.part, other.layers) == (encoding.part, encoding.layers):
+    for other in _rotations(reading):
+        if (other.part, other.layers) == (encoding.part, encoding.layers):
             return other
     return None
 
@@ -97,7 +130,7 @@ def _difference(index: int, name: str, ours: RopeEncoding, theirs: RopeEncoding,
         if apart:
             angle = max(apart)
             pair = apart.index(angle) if angle else None
-    return Difference(index, name, angle, pair, theirs.attention_factor, theirs.softmax_factor, theirs.layout)
+    return Difference(index, name, theirs, angle, pair)
 
 
 def _angle(encoding: RopeEncoding, position: int) -> Sequence[float]:
@@ -126,7 +159,7 @@ def compare(path: str | os.PathLike[str], *, as_json: bool = False, seq_len: int
 
 def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison, wrapped to the console's width."""
-    line = Lines(console)
+    line = Lines(console, max(map(len, FRAMEWORKS)) + 1)
     first = comparison.readings[FIRST]
     line("no model_type" if first.model_type is None else f"model_type {first.model_type}", "bold")
     if not comparison.differences:
@@ -135,20 +168,21 @@ def render(comparison: Comparison, console: Console) -> None:
         line(title(first.encodings[index]), "bold cyan")
         for difference in comparison.differences:
             if difference.encoding == index:
-                line(_row(comparison, difference), label=difference.framework)
+                line(_row(comparison.position, difference), label=difference.framework)
     for name, reading in comparison.readings.items():
         for note in reading.notes:
             if name == FIRST or note not in first.notes:
                 line(note, label=name)
 
 
-def _row(comparison: Comparison, difference: Difference) -> str:
-    ours = comparison.readings[FIRST].encodings[difference.encoding]
-    encoding = _same(ours, comparison.readings[difference.framework]) if isinstance(ours, RopeEncoding) else None
-    scaling = None if encoding is None else encoding.scaling
-    factors = f"attention_factor {told(difference.attention_factor)}, softmax_factor {told(difference.softmax_factor)}"
-    how = "no scaling" if scaling is None else scaling_of(scaling)
-    return f"{_apart(comparison.position, difference)}; {factors}; {difference.layout}; {how}"
+def _row(position: int | None, difference: Difference) -> str:
+    theirs = difference.theirs
+    rows = [_apart(position, difference)]
+    rows += [f"{key} {told(getattr(theirs, key))}" for key in ("attention_factor", "softmax_factor")]
+    rows.append(theirs.layout)
+    if difference.framework == FIRST or difference.angle != 0:
+        rows.append("no scaling" if theirs.scaling is None else scaling_of(theirs.scaling))
+    return "; ".join(rows)
 
 
 def _apart(position: int | None, difference: Difference) -> str:

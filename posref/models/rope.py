@@ -10,6 +10,7 @@ import numpy as np
 from posref._arguments import even
 from posref.models._reading import Block
 from posref.models.axes import MRope, axes_of
+from posref.models.frameworks import framework_of
 from posref.models.records import Axes, ProportionalScaling, RopeEncoding
 from posref.models.rope_keys import RopeParameters
 from posref.rotary.frequencies import rope_attention_factor, rope_inv_freq
@@ -50,6 +51,7 @@ def rope_encoding(
     mrope: MRope | None = None,
 ) -> RopeEncoding:
     """The record of a rotation. What the file does not tell is None there, and has a note."""
+    framework_of(config).family(config)  # which may not be known
     if head_dim is not None and rotary_dim is not None and rotary_dim > head_dim:
         raise ValueError(f"rotary_dim must be at most head_dim {head_dim}, got {rotary_dim}")
     if rope.kind == "gptj" and layout == "half":
@@ -125,7 +127,7 @@ def _heeded(config: Block, rope: RopeParameters) -> int | None:
     """The sequence length, where it makes a difference."""
     seq_len, scaling = config.reading.seq_len, rope.scaling
     if rope.seq_len is not None:
-        return rope.seq_len
+        return seq_len
     if not isinstance(scaling, (DynamicNTKScaling, LongRopeScaling)):
         if seq_len is not None:
             config.note("ignored", f"seq_len {seq_len}: the frequencies do not depend on it")

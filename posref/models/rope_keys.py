@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from posref._arguments import choice
-from posref.models._reading import Block, Untold
-from posref.models.frameworks import framework_of
-from posref.models.scalings import Kind, Source, Stretch
+from posref.models._reading import Block, NotKnown, Untold
+from posref.models.frameworks import NEW, OLD, framework_of
+from posref.models.scalings import KINDS, Fixed, Kind, Source, Stretch
 
 OTHER_NAMES = {"su": "longrope"}  # older names of rope types
 
@@ -44,7 +44,7 @@ class RopeParameters:
     partial: float | None
     scaling: Stretch | None
     missing: str | None  # why there is no scaling although the file has one
-    seq_len: int | None = None  # that a framework sets in advance
+    seq_len: int | None = None  # that the frequencies are for, where it is not the one that is asked for
 
 
 def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -> RopeParameters:
@@ -67,12 +67,11 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
     nested = block is not None
     if block is None:
         block = _only_block(config, keys)
-    kinds = {**framework_of(config).kinds, **keys.kinds}
-    kind = rope_type(block, keys.older_types, tuple(kinds))
-    base = _inner_or_outer(block, "rope_theta", config, keys.base_key, above=1)
-    if base is None:
-        base = keys.base
-        (block if keys.base_key is None else config).note_default(keys.base_key or "rope_theta", f"{base:g}")
+    framework = framework_of(config)
+    kinds = {**framework.kinds, **(keys.kinds if framework.class_kinds else {})}
+    kind = rope_type(block, keys.older_types, tuple({**KINDS, **keys.kinds, **kinds}))
+    framework.check_kind(config, block, kind, keys.kinds)
+    base = _base(config, keys, block)
     partial = None
     if keys.partial is not None or kind == "proportional":
         partial = _inner_or_outer(block, "partial_rotary_factor", config, keys.partial_key, above=0)
@@ -82,12 +81,18 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
                 (block if keys.partial_key is None else config).note_default(
                     keys.partial_key or "partial_rotary_factor", f"{partial:g}"
                 )
+    elif framework.families is not None:
+        for where in (config, block):
+            if where.number("partial_rotary_factor", above=0) not in (None, 1.0):
+                raise NotKnown(f"{where.name('partial_rotary_factor')} in {framework.name}")
     source = Source(config, block, keys.original, nested, partial, keys.mla)
+    missing = None
     try:
-        scaling, missing = kinds[kind](source), None
+        found = kinds[kind](source)
     except Untold as problem:
-        scaling, missing = None, str(problem)
-    return RopeParameters(block, kind, base, None if kind == "proportional" else partial, scaling, missing)
+        found, missing = None, str(problem)
+    scaling, seq_len = (found.scaling, found.seq_len) if isinstance(found, Fixed) else (found, None)
+    return RopeParameters(block, kind, base, None if kind == "proportional" else partial, scaling, missing, seq_len)
 
 
 def flat_blocks(config: Block) -> tuple[Block | None, Block | None]:
@@ -117,6 +122,8 @@ def _only_block(config: Block, keys: RopeKeys) -> Block:
     if old and new and old.values != new.values:
         config.note("contradictory", "rope_scaling and rope_parameters differ; the former is used")
     block = old or new
+    if block is not None and block.where.rpartition(".")[2] not in framework_of(config).family(config).blocks:
+        raise NotKnown(f"{block.where} in {framework_of(config).name}")
     if block is None:
         block = Block(keys.block, config.reading, config.name("rope_parameters"))
         if keys.block:
@@ -128,6 +135,26 @@ def _only_block(config: Block, keys: RopeKeys) -> Block:
                 f"{block.name(str(key))} must be a number, string or list: this model has one block for all layers"
             )
     return block
+
+
+def _base(config: Block, keys: RopeKeys, block: Block) -> float:
+    framework, outer_key = framework_of(config), keys.base_key
+    family = framework.family(config)
+    if family.base != "class":
+        outer = None if outer_key is None else config.raw(outer_key)
+        inner_where = "rope_theta" in block.values and block.where.endswith(OLD)
+        if inner_where or (
+            outer is not None and (family.blocks == (NEW,) or block.raw("rope_theta") not in (None, outer))
+        ):
+            raise NotKnown(f"such places of rope_theta in {framework.name}")
+    told = _inner_or_outer(block, "rope_theta", config, outer_key, above=1)
+    if told is not None:
+        return told
+    if family.base is None:
+        raise NotKnown(f"no rope_theta in {framework.name}")
+    base, who = (keys.base, "transformers") if family.base == "class" else (float(family.base), framework.name)
+    (block if outer_key is None else config).note_default(outer_key or "rope_theta", f"{base:g}", who)
+    return base
 
 
 def _inner_or_outer(block: Block, key: str, config: Block, outer_key: str | None, *, above: float) -> float | None:

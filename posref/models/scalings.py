@@ -50,6 +50,15 @@ class Source:
             self.block.note("unusual", f"{self.block.name(key)} {value:g} is below 1")
         return value
 
+    def truncate(self) -> bool:
+        """``truncate``, which transformers looks for beside the layer types' blocks and not in them."""
+        if not self.nested or self.config.reading.framework != "transformers":
+            return self.block.boolean_or("truncate", True)
+        if self.block.boolean("truncate") is False:
+            name = self.block.name("truncate")
+            self.block.note("unusual", f"{name} is false, which transformers does not look at in a layer type's block")
+        return True
+
     def told_length(self) -> int | None:
         """The original length as the file has it: the model's key, which wins, or the rope block's."""
         key = "original_max_position_embeddings"
@@ -74,7 +83,7 @@ class Source:
         return self.longest
 
 
-def linear(source: Source) -> Stretch:
+def linear(source: Source) -> LinearScaling:
     """Position interpolation."""
     return LinearScaling(source.needed("factor", "linear"))
 
@@ -96,7 +105,7 @@ def by_alpha(source: Source) -> Stretch:
     return NTKScaling(alpha)
 
 
-def yarn(source: Source) -> Stretch:
+def yarn(source: Source) -> YarnScaling:
     """YaRN."""
     block, longest, original = source.block, source.longest, source.original_length()
     if "factor" in block.values and block.raw("factor") is None and longest is not None:
@@ -113,7 +122,7 @@ def yarn(source: Source) -> Stretch:
         original,
         fast,
         slow,
-        truncate=_truncate(source),
+        truncate=source.truncate(),
         attention_factor=block.number("attention_factor", least=0),
         mscale=block.number("mscale", least=0),
         mscale_all_dim=block.number("mscale_all_dim", least=0),
@@ -132,16 +141,6 @@ def betas(block: Block) -> tuple[float, float]:
 def _assumed(block: Block, key: str, default: float) -> float:
     block.note_default(key, f"{default:g}")  # transformers takes 0 for absent
     return default
-
-
-def _truncate(source: Source) -> bool:
-    """``truncate``, which transformers looks for beside the layer types' blocks and not in them."""
-    if not source.nested:
-        return source.block.boolean_or("truncate", True)
-    if source.block.boolean("truncate") is False:
-        told = f"{source.block.name('truncate')} is false, which transformers does not look at in a layer type's block"
-        source.block.note("unusual", told)
-    return True
 
 
 def llama3(source: Source) -> Stretch:
@@ -171,7 +170,7 @@ def factor_lists(block: Block) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return block.numbers("short_factor", most=MOST_PAIRS), block.numbers("long_factor", most=MOST_PAIRS)
 
 
-def proportional(source: Source) -> Stretch:
+def proportional(source: Source) -> ProportionalScaling:
     """The fastest pairs of the whole head."""
     factor = source.block.number("factor")
     return ProportionalScaling(1.0 if source.partial is None else source.partial, 1.0 if factor is None else factor)
@@ -181,7 +180,15 @@ def plain(source: Source) -> None:
     """No scaling."""
 
 
-Kind = Callable[[Source], "Stretch | None"]
+@dataclass(frozen=True)
+class Fixed:
+    """A scaling whose length a framework sets by itself, whatever the length of a text."""
+
+    scaling: Stretch
+    seq_len: int
+
+
+Kind = Callable[[Source], "Stretch | Fixed | None"]
 KINDS: Mapping[str, Kind] = {
     "default": plain,
     "linear": linear,

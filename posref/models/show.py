@@ -14,7 +14,7 @@ from posref.models import read_config
 from posref.models.records import ModelPositions
 from posref.models.rows import GLUE, ROWS, title
 
-LABELS = 10  # columns for the labels, at least
+LABELS = 10  # columns of the labels
 
 
 def show(
@@ -57,12 +57,13 @@ def show(
 class Lines:
     """Prints lines, wrapped to the console's width."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, labels: int = LABELS) -> None:
         self.console = console
+        self.labels = labels
 
     def __call__(self, text: str, style: str = "", label: str = "", wrap: bool = True) -> None:
         """Print a line, with a label in front of it or not."""
-        start = f"  {label:<{LABELS}}" if label else ""
+        start = f"  {label:<{self.labels}}" if label else ""
         wrapped = textwrap.fill(
             printable(text, self.console.encoding),
             width=max(self.console.width, len(start) + 20) if wrap else sys.maxsize,
