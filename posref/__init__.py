@@ -1,5 +1,7 @@
 """The correctness oracle for position encodings: the mathematics, in NumPy, readable as a specification."""
 
+import typing
+
 from posref.additive.learned_rows import learned
 from posref.additive.sinusoids import sinusoidal
 from posref.additive.timesteps import timestep_embedding
@@ -41,6 +43,9 @@ from posref.rotary.tables import rope_cos_sin, rope_table
 from posref.rotary.weights import rope_permute_weight
 from posref.rotary.xpos import xpos_scale
 
+if typing.TYPE_CHECKING:
+    from posref.models import read_config
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -71,6 +76,7 @@ __all__ = [
     "llama4_scale",
     "log_n_scale",
     "pope_apply",
+    "read_config",
     "rerope_distance",
     "rope",
     "rope_apply",
@@ -96,3 +102,16 @@ __all__ = [
     "timestep_embedding",
     "xpos_scale",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The reader of configs, which is imported when it is asked for: it has a file per family of models."""
+    if name != "read_config":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from posref.models import read_config
+
+    return read_config
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

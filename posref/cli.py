@@ -9,6 +9,14 @@ import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+FRAMEWORKS = ("transformers", "vllm", "sglang", "mlx", "exllamav3", "ggml")  # as posref.models.frameworks has them
+FRAMEWORK = click.option("--framework", type=click.Choice(FRAMEWORKS), help="Whose reading; transformers' by default.")
+SEQ_LEN = click.option(
+    "--seq-len",
+    type=click.IntRange(min=1),
+    help="Current length, for frequencies that follow it (dynamic NTK, LongRoPE).",
+)
+
 
 @click.group(context_settings=CONTEXT)
 @click.version_option(package_name="posref", message="%(prog)s %(version)s")
@@ -69,17 +77,27 @@ def list_(as_json: bool) -> int:
 
 @posref.command()
 @click.argument("config", metavar="CONFIG.json")
+@FRAMEWORK
+@click.option("--compare", "compared", is_flag=True, help="The readings of all frameworks, and how far apart they are.")
+@SEQ_LEN
 @click.option("--json", "as_json", is_flag=True, help="Everything, all inverse frequencies included, as JSON.")
-@click.option(
-    "--seq-len",
-    type=click.IntRange(min=1),
-    help="Current length, for frequencies that follow it (dynamic NTK, LongRoPE).",
-)
-def show(config: str, as_json: bool, seq_len: int | None) -> int:
-    """Show what a model's config means for positions."""
+def show(config: str, framework: str | None, compared: bool, seq_len: int | None, as_json: bool) -> int:
+    """Show what a model's config means for positions.
+
+    \b
+    posref show config.json
+    posref show config.json --framework vllm
+    posref show config.json --compare
+    """  # noqa: D301, click wants the control character
+    if compared and framework is not None:
+        raise click.UsageError("--compare shows all frameworks: give it or --framework")
+    if compared:
+        from posref.models.compare import compare
+
+        return compare(config, as_json=as_json, seq_len=seq_len)
     from posref.models.show import show as run
 
-    return run(config, as_json=as_json, seq_len=seq_len)
+    return run(config, as_json=as_json, framework=framework or "transformers", seq_len=seq_len)
 
 
 def main() -> None:

@@ -6,5 +6,6 @@ import inspect
 
 import posref
 
-FUNCTIONS = tuple(name for name in posref.__all__ if inspect.isfunction(getattr(posref, name)))
+READERS = ("read_config",)  # of files, not of arrays: a backend has none
+FUNCTIONS = tuple(n for n in posref.__all__ if n not in READERS and inspect.isfunction(getattr(posref, n)))
 JUDGE = "attention"  # where encodings are put to use; it is none itself, and has no record in the catalogue

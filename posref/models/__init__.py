@@ -40,7 +40,6 @@ from posref.models.records import (
     Encoding,
     LearnedEncoding,
     ModelPositions,
-    ProportionalScaling,
     QueryScaleEncoding,
     RopeEncoding,
     SinusoidalEncoding,
@@ -55,7 +54,6 @@ __all__ = [
     "Encoding",
     "LearnedEncoding",
     "ModelPositions",
-    "ProportionalScaling",
     "QueryScaleEncoding",
     "RopeEncoding",
     "SinusoidalEncoding",
@@ -126,6 +124,12 @@ def read_config(
     ValueError, TypeError
         Not UTF-8, not JSON, no object, a key twice; a value of the wrong type or range, a missing key of a scaling, an
         unknown rope type. One line that names the key, what came and what was expected.
+
+    Notes
+    -----
+    Source: the code of the frameworks, at the versions that :mod:`posref.models.frameworks` names; of models that bring their
+    own code, that code. Defaults are the framework's, and each is noted. Pitfall: where somebody trimmed a copy by hand, an
+    absent key is not the default of the model.
 
     Examples
     --------

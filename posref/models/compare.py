@@ -95,7 +95,7 @@ def compare_readings(path: str | os.PathLike[str] | Mapping[str, Any], *, seq_le
     lengths = [encoding.max_position_embeddings for encoding in texts]
     longest = seq_len or next(filter(None, lengths), None)
     grows = any(isinstance(encoding.scaling, (DynamicNTKScaling, LongRopeScaling)) for encoding in texts)
-    asked = longest if grows else seq_len
+    asked = longest if grows else None
     readings = {name: read_config(content, framework=name, seq_len=asked) for name in FRAMEWORKS}
     position = None if longest is None else longest - 1
     ours = readings[FIRST].encodings

@@ -109,7 +109,7 @@ def llama4(config: Block) -> list[Encoding]:
 
 def query_scale(layers: tuple[int, ...] | None, beta: float, length: int, *, shift: int) -> QueryScaleEncoding:
     """The record of Llama 4's and Ministral 3's factor on queries, which differ in the shift."""
-    return QueryScaleEncoding("logit-scaling", "text", None, layers, "llama4", beta, length, shift)
+    return QueryScaleEncoding("llama4-temperature", "text", None, layers, "llama4", beta, length, shift)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,15 @@ from dataclasses import replace
 
 from posref.models import scalings
 from posref.models._reading import NotKnown, Refused, Untold
-from posref.models.records import ProportionalScaling
-from posref.models.scalings import KINDS, Fixed, Kind, Source, Stretch, betas, factor_lists
+from posref.models.scalings import KINDS, Fixed, Kind, Source, betas, factor_lists
+from posref.rotary.more_scalings import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
     NTKScaling,
+    Scaling,
     YarnScaling,
 )
 
@@ -73,12 +74,12 @@ def _longest(source: Source) -> int:
 # --- vLLM
 
 
-def vllm_yarn(source: Source) -> Stretch:
+def vllm_yarn(source: Source) -> Scaling:
     """As transformers, and ``truncate`` counts in a layer type's block, too; latent attention has a rule of its own."""
     return deepseek_yarn(source, "vllm") if source.mla else scalings.yarn(source)
 
 
-def deepseek_yarn(source: Source, who: str) -> Stretch:
+def deepseek_yarn(source: Source, who: str) -> Scaling:
     """VLLM's and sglang's ``deepseek_yarn``: always rounded, always the ratio, no ``attention_factor``."""
     ignored(source, "attention_factor", who)
     factor, original = source.needed("factor", "yarn"), source.original_length()
@@ -92,7 +93,7 @@ def deepseek_yarn(source: Source, who: str) -> Stretch:
     )
 
 
-def vllm_dynamic(source: Source) -> Stretch | Fixed:
+def vllm_dynamic(source: Source) -> Scaling | Fixed:
     """That of the longest text, and from ``max_trained_positions`` on: without that key the factor does nothing."""
     if source.block.number("alpha") is not None:
         return scalings.by_alpha(source)
@@ -108,7 +109,7 @@ def vllm_dynamic(source: Source) -> Stretch | Fixed:
     return Fixed(DynamicNTKScaling(factor, trained), longest)
 
 
-def vllm_longrope(source: Source) -> Stretch | Fixed:
+def vllm_longrope(source: Source) -> Scaling | Fixed:
     """By the configured length, for all texts; by default the original length where it stands beside the rope block."""
     for key in ("factor", "attention_factor"):
         ignored(source, key, "vllm")
@@ -122,7 +123,7 @@ def vllm_longrope(source: Source) -> Stretch | Fixed:
     return Fixed(scaling, length)
 
 
-def proportional_without_factor(source: Source) -> Stretch:
+def proportional_without_factor(source: Source) -> Scaling:
     """Gemma 4's classes do not look at ``factor``."""
     if source.block.number("factor") not in (None, 1.0):
         ignored(source, "factor", source.block.reading.framework)
@@ -132,7 +133,7 @@ def proportional_without_factor(source: Source) -> Stretch:
 # --- sglang
 
 
-def sglang_yarn(source: Source) -> Stretch:
+def sglang_yarn(source: Source) -> Scaling:
     """``attn_factor`` in place of ``attention_factor``; the ratio where both mscales are given, be they 0."""
     if source.mla:
         return deepseek_yarn(source, "sglang")
@@ -149,7 +150,7 @@ def sglang_yarn(source: Source) -> Stretch:
     )
 
 
-def sglang_dynamic(source: Source) -> Stretch:
+def sglang_dynamic(source: Source) -> Scaling:
     """The base of length factor * max_position_embeddings, at every length: NTK with factor^2 - factor + 1."""
     if source.block.number("alpha") is not None:
         return scalings.by_alpha(source)
@@ -158,7 +159,7 @@ def sglang_dynamic(source: Source) -> Stretch:
     return NTKScaling(factor * factor - factor + 1)
 
 
-def sglang_longrope(source: Source) -> Stretch | Fixed:
+def sglang_longrope(source: Source) -> Scaling | Fixed:
     """The long factors where a position is *greater* than the original length: one token later than transformers."""
     for key in ("factor", "attention_factor"):
         ignored(source, key, "sglang")
@@ -174,13 +175,13 @@ def sglang_longrope(source: Source) -> Stretch | Fixed:
     return Fixed(scaling, max(asked - 1, 1))
 
 
-def sglang_llama3(source: Source) -> Stretch:
+def sglang_llama3(source: Source) -> Scaling:
     """With defaults for what is absent."""
     factor, low, high = _llama3_factors(source, 1.0)
     return _step_noted(source, Llama3Scaling(factor, source.original_length(), low, high))
 
 
-def sglang_linear(source: Source) -> Stretch:
+def sglang_linear(source: Source) -> Scaling:
     """With factor 1 where it is absent."""
     return LinearScaling(_or(source, "factor", 1.0))
 
@@ -209,7 +210,7 @@ def _step_noted(source: Source, scaling: Llama3Scaling) -> Llama3Scaling:
 # --- mlx-lm
 
 
-def mlx_yarn(source: Source) -> Stretch:
+def mlx_yarn(source: Source) -> Scaling:
     """Always rounded, always the ratio, no ``attention_factor``; the original length from the block alone, or 4096."""
     ignored(source, "attention_factor", "mlx")
     factor = source.needed("factor", "yarn")
@@ -222,13 +223,13 @@ def mlx_yarn(source: Source) -> Stretch:
     )
 
 
-def mlx_llama3(source: Source) -> Stretch:
+def mlx_llama3(source: Source) -> Scaling:
     """With defaults for what is absent; the original length from the block alone, or 8192."""
     factor, low, high = _llama3_factors(source, None)
     return _step_noted(source, Llama3Scaling(factor, _inner_length(source, 8192), low, high))
 
 
-def mlx_longrope(source: Source) -> Stretch | Fixed:
+def mlx_longrope(source: Source) -> Scaling | Fixed:
     """Always the long factors. Phi-3 has the original length beside the rope block, all others within it."""
     for key in ("factor", "attention_factor"):
         ignored(source, key, "mlx")
@@ -246,7 +247,7 @@ def mlx_longrope(source: Source) -> Stretch | Fixed:
     return Fixed(scaling, scaling.original_max_position_embeddings + 1)
 
 
-def mlx_proportional(source: Source) -> Stretch:
+def mlx_proportional(source: Source) -> Scaling:
     """An odd number of channels is rounded up to pairs."""
     return replace(scalings.proportional(source), rounding="ceil")
 
@@ -267,7 +268,7 @@ def _inner_length(source: Source, default: int | None) -> int:
 # --- exllamav3
 
 
-def exllama_yarn(source: Source) -> Stretch:
+def exllama_yarn(source: Source) -> Scaling:
     """The ratio of the lengths for the factor where the block has the original one; mscales count for DeepSeek alone."""
     block, longest = source.block, source.longest
     if longest is None:
@@ -290,14 +291,14 @@ def exllama_yarn(source: Source) -> Stretch:
     return YarnScaling(factor, original, *betas(block), truncate=truncate, attention_factor=own)
 
 
-def exllama_llama3(source: Source) -> Stretch:
+def exllama_llama3(source: Source) -> Scaling:
     """With defaults for what is absent, the original length's among them."""
     factor, low, high = _llama3_factors(source, 8.0)
     original = source.block.integer("original_max_position_embeddings")
     return _step_noted(source, Llama3Scaling(factor, 8192 if original is None else original, low, high))
 
 
-def exllama_longrope(source: Source) -> Stretch | Fixed:
+def exllama_longrope(source: Source) -> Scaling | Fixed:
     """By the configured length, for all texts; by default max_position_embeddings."""
     for key in ("factor", "attention_factor"):
         ignored(source, key, "exllamav3")
@@ -310,7 +311,7 @@ def exllama_longrope(source: Source) -> Stretch | Fixed:
 # --- ggml
 
 
-def ggml_yarn(source: Source) -> Stretch:
+def ggml_yarn(source: Source) -> Scaling:
     """The operation always rounds, and its magnitude is g(s); what a converter makes of other keys was not looked at."""
     if source.mla:
         raise NotKnown("latent attention in ggml")

@@ -38,26 +38,6 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class ProportionalScaling:
-    """The fastest pairs of the whole head rotate, the others have frequency 0.
-
-    Of a head's D channels floor(partial_rotary_factor D / 2) pairs (i, i + D/2) rotate, by base ** (-2i / D) / factor.
-
-    Source: Barbero et al., "Round and Round We Go!" (2410.06205), p-RoPE; transformers ``proportional`` (Gemma 4).
-    """
-
-    partial_rotary_factor: float
-    factor: float = 1.0
-    rounding: str = "floor"
-
-    def rotating(self, pairs: int) -> int:
-        """How many of a head's pairs rotate."""
-        if self.rounding == "floor":
-            return int(self.partial_rotary_factor * 2 * pairs // 2)
-        return -(-int(self.partial_rotary_factor * 2 * pairs) // 2)
-
-
-@dataclass(frozen=True)
 class Axes:
     """Positions of several axes, and which pair takes which; a token of text has the same position on all that are text's.
 
@@ -120,7 +100,7 @@ class RopeEncoding(Encoding):
     rotary_dim: int | None
     offset: int | None
     base: float
-    scaling: Scaling | ProportionalScaling | None
+    scaling: Scaling | None
     seq_len: int | None
     inv_freq: tuple[float, ...] | None
     attention_factor: float | None

@@ -18,8 +18,8 @@ from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding, QueryScaleEncoding
 from posref.models.rope import rope_encoding
 from posref.models.rope_keys import RopeKeys, RopeParameters
-from posref.models.scalings import BY_ALPHA, Stretch
-from posref.rotary.scaling import LinearScaling, NTKScaling
+from posref.models.scalings import BY_ALPHA
+from posref.rotary.scaling import LinearScaling, NTKScaling, Scaling
 
 PHI3_KEYS = RopeKeys(partial=1.0, original=4096, older_types={"su": "longrope", "yarn": "longrope"})
 
@@ -91,10 +91,10 @@ def qwen(config: Block) -> list[Encoding]:
     )
     if not config.boolean("use_logn_attn") or length is None:
         return [rotation]
-    return [rotation, QueryScaleEncoding("logit-scaling", "text", None, layers, "log-n", None, length, 1)]
+    return [rotation, QueryScaleEncoding("log-n", "text", None, layers, "log-n", None, length, 1)]
 
 
-def _steps(config: Block, length: int | None) -> tuple[Stretch | None, int | None]:
+def _steps(config: Block, length: int | None) -> tuple[Scaling | None, int | None]:
     """``use_dynamic_ntk``: the factor is 1, 3, 7, ... for prompts up to 1, 2, 4, ... times ``seq_length``."""
     seq_len = config.reading.seq_len
     if not config.boolean("use_dynamic_ntk") or length is None:

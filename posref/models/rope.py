@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 from posref._arguments import even
 from posref.models._reading import Block
 from posref.models.axes import MRope, axes_of
 from posref.models.frameworks import framework_of
-from posref.models.records import Axes, ProportionalScaling, RopeEncoding
+from posref.models.records import Axes, RopeEncoding
 from posref.models.rope_keys import RopeParameters
 from posref.rotary.frequencies import rope_attention_factor, rope_inv_freq
+from posref.rotary.more_scalings import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
@@ -94,20 +92,11 @@ def _inv_freq(rope: RopeParameters, rotary_dim: int | None, seq_len: int | None)
     if rotary_dim is None or rope.missing is not None:
         return None
     even(rotary_dim, "rotary_dim")
-    if isinstance(rope.scaling, ProportionalScaling):
-        inv_freq = _proportional(rotary_dim, rope.base, rope.scaling)
-    else:
-        length = rope.seq_len if rope.seq_len is not None else seq_len
-        inv_freq = rope_inv_freq(rotary_dim, base=rope.base, scaling=rope.scaling, seq_len=length).tolist()
+    length = rope.seq_len if rope.seq_len is not None else seq_len
+    inv_freq = rope_inv_freq(rotary_dim, base=rope.base, scaling=rope.scaling, seq_len=length).tolist()
     if not all(map(math.isfinite, inv_freq)):
         raise ValueError(f"{rope.block.where} must leave finite frequencies, got an infinite one")
     return tuple(inv_freq)
-
-
-def _proportional(head_dim: int, base: float, scaling: ProportionalScaling) -> Sequence[float]:
-    inv_freq = rope_inv_freq(head_dim, base=base, scaling=LinearScaling(scaling.factor))
-    rotating: list[float] = np.where(np.arange(head_dim // 2) < scaling.rotating(head_dim // 2), inv_freq, 0.0).tolist()
-    return rotating
 
 
 def _attention_factor(config: Block, rope: RopeParameters) -> float | None:
@@ -117,7 +106,7 @@ def _attention_factor(config: Block, rope: RopeParameters) -> float | None:
     if isinstance(scaling, LongRopeScaling) and scaling.factor is None and scaling.attention_factor is None:
         config.note("unknown", "the attention factor: neither factor nor max_position_embeddings is given")
         return None
-    factor = 1.0 if isinstance(scaling, ProportionalScaling) else rope_attention_factor(scaling)
+    factor = rope_attention_factor(scaling)
     if not math.isfinite(factor):
         raise ValueError(f"{rope.block.where} must leave a finite attention factor, got {factor}")
     return factor

@@ -14,7 +14,8 @@ from typing import Any
 from posref._arguments import choice
 from posref.models._reading import Block, NotKnown, Untold
 from posref.models.frameworks import NEW, OLD, framework_of
-from posref.models.scalings import KINDS, Fixed, Kind, Source, Stretch
+from posref.models.scalings import KINDS, Fixed, Kind, Source
+from posref.rotary.scaling import Scaling
 
 OTHER_NAMES = {"su": "longrope"}  # older names of rope types
 
@@ -42,7 +43,7 @@ class RopeParameters:
     kind: str
     base: float
     partial: float | None
-    scaling: Stretch | None
+    scaling: Scaling | None
     missing: str | None  # why there is no scaling although the file has one
     seq_len: int | None = None  # that the frequencies are for, where it is not the one that is asked for
 

@@ -18,10 +18,12 @@ from posref.models.records import (
     SinusoidalEncoding,
     T5Encoding,
 )
-from posref.models.scalings import Stretch
+from posref.rotary.scaling import Scaling
 
 FIRST = 4  # of a long list, before its last one
 GLUE = "\x1f"  # a space at which no line is broken
+
+QUIET = ("ramp", "mscale_rule", "attn_factor", "extrapolation_factor", "reversed_range", "form", "mixed_b", "rounding")
 
 Rows = Iterable[tuple[str, str]]
 
@@ -118,9 +120,12 @@ ROWS: dict[type[Encoding], Callable[..., Rows]] = {
 }
 
 
-def scaling_of(scaling: Stretch) -> str:
-    """A scaling with its parameters."""
-    given = ((field.name, getattr(scaling, field.name)) for field in dataclasses.fields(scaling))
+def scaling_of(scaling: Scaling) -> str:
+    """A scaling with its parameters; those that no key of a config sets, only where they are not the default."""
+    told_by_keys = (field for field in dataclasses.fields(scaling) if field.name not in QUIET)
+    others = (field for field in dataclasses.fields(scaling) if field.name in QUIET)
+    shown = (*told_by_keys, *(field for field in others if getattr(scaling, field.name) != field.default))
+    given = ((field.name, getattr(scaling, field.name)) for field in shown)
     fields = (f"{key} {_some(v) if isinstance(v, tuple) else told(v)}" for key, v in given if v is not None)
     return f"{type(scaling).__name__}, {_list(fields)}"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from posref.models._reading import Block, Untold
-from posref.models.records import ProportionalScaling
+from posref.rotary.more_scalings import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
@@ -22,7 +22,6 @@ from posref.rotary.scaling import (
 )
 
 MOST_PAIRS = 8192  # of a head: what real models have, times thirty; more only costs time
-Stretch = Scaling | ProportionalScaling
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def linear(source: Source) -> LinearScaling:
     return LinearScaling(source.needed("factor", "linear"))
 
 
-def dynamic(source: Source) -> Stretch:
+def dynamic(source: Source) -> Scaling:
     """Dynamic NTK, from max_position_embeddings on."""
     factor, longest = source.needed("factor", "dynamic"), source.longest
     if longest is None:
@@ -96,7 +95,7 @@ def dynamic(source: Source) -> Stretch:
     return DynamicNTKScaling(factor, longest)
 
 
-def by_alpha(source: Source) -> Stretch:
+def by_alpha(source: Source) -> Scaling:
     """HunYuan's ``dynamic``: NTK with ``alpha`` for the factor, whatever the length; without it dynamic NTK."""
     alpha = source.block.number("alpha")
     if alpha is None:
@@ -143,7 +142,7 @@ def _assumed(block: Block, key: str, default: float) -> float:
     return default
 
 
-def llama3(source: Source) -> Stretch:
+def llama3(source: Source) -> Scaling:
     """Llama 3.1's blend."""
     block, factor, original = source.block, source.needed("factor", "llama3"), source.original_length()
     low, high = source.needed("low_freq_factor", "llama3"), source.needed("high_freq_factor", "llama3")
@@ -152,7 +151,7 @@ def llama3(source: Source) -> Stretch:
     return Llama3Scaling(factor, original, low, high)
 
 
-def longrope(source: Source) -> Stretch:
+def longrope(source: Source) -> Scaling:
     """LongRoPE."""
     block, longest, original = source.block, source.longest, source.original_length()
     short, long = factor_lists(block)
@@ -184,11 +183,11 @@ def plain(source: Source) -> None:
 class Fixed:
     """A scaling whose length a framework sets by itself, whatever the length of a text."""
 
-    scaling: Stretch
+    scaling: Scaling
     seq_len: int
 
 
-Kind = Callable[[Source], "Stretch | Fixed | None"]
+Kind = Callable[[Source], "Scaling | Fixed | None"]
 KINDS: Mapping[str, Kind] = {
     "default": plain,
     "linear": linear,

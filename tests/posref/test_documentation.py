@@ -50,7 +50,7 @@ def test_a_function_is_documented(name: str) -> None:
     assert lacking(getattr(posref, name)) == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "read_config"])
 def test_a_formula_or_a_rule_is_given(name: str) -> None:
     """The formula in the docstring; where several rules apply, as a list."""
     assert re.search(r"\.\. math::|:math:", getattr(posref, name).__doc__)

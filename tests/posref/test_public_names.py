@@ -61,6 +61,7 @@ CONTRACT = [
     "cu_seqlens_positions(cu_seqlens)",
     "linear_attention(q, k, v, *, q_positions=None, k_positions=None, inv_freq=None, layout='half', feature='elu', mask=None)",
     "attention(q, k, v, *, bias=None, mask=None, scale=None)",
+    "read_config(path_or_mapping, *, framework='transformers', seq_len=None)",
 ]
 
 
@@ -75,15 +76,27 @@ def test_the_contract(line: str) -> None:
     assert written(line.split("(")[0]) == line
 
 
+LATER = {"read_config"}  # imported when it is asked for
+
+
 def public_names(module: ModuleType) -> set[str]:
     """What a module has that is neither private nor a module of its own."""
     return {name for name, value in vars(module).items() if not (name.startswith("_") or inspect.ismodule(value))}
 
 
 def test_all_is_complete_and_sorted() -> None:
-    assert set(posref.__all__) == public_names(posref) | {"__version__"}
+    assert set(posref.__all__) == public_names(posref) | {"__version__", *LATER}
     assert posref.__all__ == sorted(posref.__all__)
     assert {line.split("(")[0] for line in CONTRACT} <= set(posref.__all__)
+
+
+def test_what_is_imported_later() -> None:
+    """By every way to ask for it, and nothing else by that way."""
+    models = importlib.import_module("posref.models")
+    assert posref.read_config is models.read_config
+    assert set(dir(posref)) >= LATER
+    with pytest.raises(AttributeError, match="module 'posref' has no attribute 'read_configs'"):
+        posref.read_configs  # noqa: B018
 
 
 def test_a_name_that_is_left_out_is_noticed() -> None:

@@ -30,7 +30,7 @@ def test_a_rotation():
         "  layout    interleaved, written as half",
         "  base      10000",
         "  scaling   YarnScaling, factor 40, original_max_position_embeddings 4096, beta_fast 32, beta_slow 1, truncate true, "
-        "mscale 1, mscale_all_dim 1, ramp index",
+        "mscale 1, mscale_all_dim 1",
         "  factors   attention_factor 1, softmax_factor 1.873854207",
         "  inv_freq  1, 0.7498942, 0.5623413, 0.4216965, .. 3.333804e-06 (32)",
         "defaulted: rope_scaling.truncate is absent, transformers' default is true",
