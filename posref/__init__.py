@@ -21,21 +21,19 @@ from posref.rotary.grids import grid_coordinates, grid_positions
 from posref.rotary.history import RopeHistory
 from posref.rotary.magnitudes import rope_softmax_factor
 from posref.rotary.mixed import rope_mixed_cos_sin
-from posref.rotary.more_scalings import (
-    DynamicLinearScaling,
-    DynamicYarnScaling,
-    NTKByPartsScaling,
-    ProportionalScaling,
-)
 from posref.rotary.pixels import rope_pixel_freq
 from posref.rotary.pope import pope_apply
 from posref.rotary.rotation import rope, rope_apply
 from posref.rotary.scaling import (
+    DynamicLinearScaling,
     DynamicNTKScaling,
+    DynamicYarnScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
+    NTKByPartsScaling,
     NTKScaling,
+    ProportionalScaling,
     Scaling,
     YarnScaling,
 )

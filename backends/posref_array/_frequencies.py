@@ -7,29 +7,28 @@ With Decimal they are right to the last digit of a float64 and beyond, which lon
 from __future__ import annotations
 
 import functools
+import math
 from decimal import Decimal
 
 from posref import (
+    DynamicLinearScaling,
     DynamicNTKScaling,
+    DynamicYarnScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
     NTKByPartsScaling,
     NTKScaling,
+    ProportionalScaling,
     Scaling,
     YarnScaling,
     exact,
 )
-from posref._arguments import even, integer, number
-from posref_array._kinds import Kind, full_turn, rise
+from posref._arguments import even, integer, number, shown
+from posref_array._blends import by_parts_frequencies, llama3_frequencies, yarn_frequencies
+from posref_array._kinds import Kind
 from posref_array._kinds import Number as Number
-from posref_array._more_frequencies import (
-    blended,
-    kept_by_index_or_rotations,
-    more_attention_factor,
-    more_scaled,
-    ntk_forms,
-)
+from posref_array._magnitudes import attention_factor, dynamic_factor, how_many_times_longer
 from posref_array._support import Namespace, compiling
 
 
@@ -82,30 +81,55 @@ def scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None, 
     pairs, base = even(dim) // 2, number(base, "base", above=1)
     if seq_len is not None:
         seq_len = integer(seq_len, "seq_len")
-    if scaling is None:
-        return ladder(base, pairs, 0, kind)
-    if isinstance(scaling, LinearScaling):
-        return [w / kind(scaling.factor) for w in ladder(base, pairs, 0, kind)]
-    if isinstance(scaling, NTKScaling) and scaling.form != "aware":
-        return ntk_forms(ladder(base, pairs, 0, kind), scaling, kind)
-    if isinstance(scaling, NTKScaling):
+    if isinstance(scaling, NTKScaling) and scaling.form == "aware":
         return _stretched(dim, base, kind(scaling.factor), kind)
     if isinstance(scaling, DynamicNTKScaling):
         length = scaling.original_max_position_embeddings
         over: Number = kind(max(seq_len or length, length)) / length - 1  # 0 within the original length
         return _stretched(dim, base, 1 + kind(scaling.factor) * over, kind)
+    return _changed(ladder(base, pairs, 0, kind), scaling, base, seq_len, kind)
+
+
+def _changed(
+    plain: list[Number], scaling: Scaling | None, base: float, seq_len: int | None, kind: Kind
+) -> list[Number]:
+    """All scalings but those that are plain frequencies with another base."""
+    if scaling is None:
+        return plain
+    if isinstance(scaling, LinearScaling):
+        return [w / kind(scaling.factor) for w in plain]
+    if isinstance(scaling, DynamicLinearScaling):
+        times = how_many_times_longer(scaling, seq_len, kind)
+        return [w / times for w in plain]
+    if isinstance(scaling, NTKScaling):
+        return _ntk_forms(plain, scaling, kind)
     if isinstance(scaling, LongRopeScaling):
-        plain = ladder(base, pairs, 0, kind)
-        return [w / kind(e) for w, e in zip(plain, _divisors(scaling, pairs, seq_len), strict=True)]
-    if isinstance(scaling, (YarnScaling, Llama3Scaling)):
-        return _blended(scaling, dim, base, kind)
-    aware = _stretched(dim, base, kind(scaling.factor), kind) if isinstance(scaling, NTKByPartsScaling) else None
-    return more_scaled(ladder(base, pairs, 0, kind), aware, scaling, base, seq_len, kind)
+        return [w / kind(e) for w, e in zip(plain, _divisors(scaling, len(plain), seq_len), strict=True)]
+    if isinstance(scaling, ProportionalScaling):
+        count = _rotating(scaling, len(plain))
+        return [w / kind(scaling.factor) for w in plain[:count]] + [kind(0)] * (len(plain) - count)
+    return _blended(plain, scaling, base, seq_len, kind)
 
 
-def attention_factor(scaling: Scaling | None, seq_len: int | None = None, kind: Kind = float) -> Number:
-    """What the scaling multiplies into cos and sin."""
-    return more_attention_factor(scaling, seq_len, kind)
+def _blended(plain: list[Number], scaling: Scaling, base: float, seq_len: int | None, kind: Kind) -> list[Number]:
+    if isinstance(scaling, YarnScaling):
+        return yarn_frequencies(plain, scaling, base, kind(scaling.factor), kind)
+    if isinstance(scaling, DynamicYarnScaling):
+        return yarn_frequencies(plain, scaling, base, dynamic_factor(scaling, seq_len, kind), kind)
+    if isinstance(scaling, Llama3Scaling):
+        return llama3_frequencies(plain, scaling, kind)
+    if isinstance(scaling, NTKByPartsScaling):
+        aware = _stretched(2 * len(plain), base, kind(scaling.factor), kind)
+        return by_parts_frequencies(plain, aware, scaling, base, kind)
+    raise TypeError(f"scaling must be None or one of posref's scaling records, got {shown(scaling)}")
+
+
+def pixel_frequencies(pairs: int, max_freq: float, spacing: str) -> list[float]:
+    """Pi times numbers from 1 to max_freq / 2, evenly spaced or in a ratio."""
+    half, last, pi = max_freq / 2, max(pairs - 1, 1), math.radians(180.0)
+    if spacing == "log":
+        return [pi * half ** (i / last) for i in range(pairs)]
+    return [pi * (1.0 + (half - 1.0) * i / last) for i in range(pairs)]
 
 
 def _stretched(dim: int, base: float, growth: Number, kind: Kind) -> list[Number]:
@@ -114,21 +138,23 @@ def _stretched(dim: int, base: float, growth: Number, kind: Kind) -> list[Number
     return ladder(kind(base) * growth ** (kind(dim) / (dim - 2)), dim // 2, 0, kind)
 
 
+def _ntk_forms(plain: list[Number], scaling: NTKScaling, kind: Kind) -> list[Number]:
+    """All but "aware": pair i divided by a power of the factor that grows with i."""
+    s, pairs = kind(scaling.factor), len(plain)
+    if scaling.form == "base":
+        return [w * s ** (kind(-i) / pairs) for i, w in enumerate(plain)]
+    power = kind(scaling.mixed_b) if scaling.form == "mixed" else kind(1)
+    return [w / s ** ((kind(i + 1) / pairs) ** power) for i, w in enumerate(plain)]
+
+
+def _rotating(scaling: ProportionalScaling, pairs: int) -> int:
+    channels = scaling.partial_rotary_factor * 2 * pairs  # as everybody rounds them
+    return int(channels // 2) if scaling.rounding == "floor" else (int(channels) + 1) // 2
+
+
 def _divisors(scaling: LongRopeScaling, pairs: int, seq_len: int | None) -> list[float]:
     name = "long_factor" if scaling.longer(seq_len) else "short_factor"
     factors = getattr(scaling, name)
     if len(factors) != pairs:
         raise ValueError(f"{name} must have one number per pair, {pairs} for dim {2 * pairs}, got {len(factors)}")
     return list(factors)
-
-
-def _blended(scaling: YarnScaling | Llama3Scaling, dim: int, base: float, kind: Kind) -> list[Number]:
-    """Each pair between its plain frequency (kept = 1) and the interpolated one (kept = 0)."""
-    plain = ladder(base, dim // 2, 0, kind)
-    slow = [w / kind(scaling.factor) for w in plain]
-    if isinstance(scaling, YarnScaling):
-        kept = kept_by_index_or_rotations(scaling, plain, base, kind)
-        return blended(plain, slow, kept, scaling.extrapolation_factor, kind)
-    turns = [scaling.original_max_position_embeddings * w / full_turn(kind) for w in plain]
-    kept = [rise(t, kind(scaling.low_freq_factor), kind(scaling.high_freq_factor)) for t in turns]
-    return blended(plain, slow, kept, 1.0, kind)

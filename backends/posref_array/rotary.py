@@ -6,9 +6,9 @@ from typing import Any
 
 from posref import Scaling
 from posref._arguments import boolean, choice, even, integer, number, rotated_pairs
-from posref_array._frequencies import attention_factor as _attention_factor
-from posref_array._frequencies import factor_of, given, rotary
-from posref_array._more_frequencies import pixel_frequencies, softmax_factor
+from posref_array._frequencies import factor_of, given, pixel_frequencies, rotary
+from posref_array._magnitudes import attention_factor as _attention_factor
+from posref_array._magnitudes import softmax_factor
 from posref_array._support import (
     Array,
     Namespace,

@@ -14,7 +14,7 @@ import posref
 from posref_conformance import generators_axes, generators_distance, generators_logits
 from posref_conformance.case import FLOATS, Call, Inputs
 from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
-from posref_conformance.generators_frequencies import more_scalings, pixels, softmax
+from posref_conformance.generators_frequencies import pixels, scalings, softmax
 
 
 def _scaling(draw: Draw, pairs: int) -> Any:
@@ -29,7 +29,7 @@ def _scaling(draw: Draw, pairs: int) -> Any:
             [1.0 + 0.1 * i for i in range(pairs)], [factor + i for i in range(pairs)], length, factor=factor
         ),
     ]
-    kinds += more_scalings(draw, factor, length)
+    kinds += scalings(draw, factor, length)
     if pairs > 1:
         kinds += [
             posref.NTKScaling(factor),

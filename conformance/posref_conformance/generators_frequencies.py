@@ -1,4 +1,4 @@
-"""What the generated checks ask of the frequencies that stand in posref.rotary.more_scalings, and of pixels and factors."""
+"""What the generated checks ask of the scalings one by one, and of pixels and factors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from posref_conformance.case import Call, Inputs
 Draw = Callable[..., Any]
 
 
-def more_scalings(draw: Draw, factor: float, length: int) -> list[Any]:
+def scalings(draw: Draw, factor: float, length: int) -> list[Any]:
     """One of each, with drawn parameters, for any number of pairs."""
     from hypothesis import strategies as st
 

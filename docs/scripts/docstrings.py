@@ -20,13 +20,10 @@ PARAMETERS = re.compile(r"(?<=Parameters\n----------\n)(?:[^\n]+(?:\n|$))+")
 SHARED = re.compile(r"^(\w+(?:, \w+)+)\n((?: +[^\n]*\n?)+)", re.M)
 RETURNS = re.compile(r"(?<=Returns\n-------\n)(?:[^\n]+(?:\n|$))+")
 LONE = re.compile(r"^(\S[^\n]*)(?:\n(?! )|\Z)", re.M)
-CLOSING = re.compile(r"(?<=\n\n)(?=Source: )")
 
 
 def as_markdown(docstring: str, documented: frozenset[str] = frozenset()) -> str:
     """The docstring with formulas between dollars, and references to the ``documented`` names of posref as links."""
-    if "\n---" in docstring and "Notes\n-----\n" not in docstring:
-        docstring = CLOSING.sub("Notes\n-----\n", docstring)  # else it reads as one more parameter
     docstring = DISPLAY.sub(_display, docstring)
     docstring = INLINE.sub(lambda found: f"${' '.join(found[1].split())}$", docstring)
     docstring = POWER.sub(lambda found: found[1] or r"\*\*", docstring)

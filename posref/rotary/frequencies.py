@@ -10,19 +10,13 @@ from numpy.typing import NDArray
 from posref._arguments import even, integer, number, shown
 from posref._ladder import ladder
 from posref.exact import further_digits, real, real_arithmetic, rounded
-from posref.rotary.magnitudes import magnitude, yarn_magnitude
-from posref.rotary.more_frequencies import blended, dynamic_yarn_factor, more_inv_freq, ntk_inv_freq
-from posref.rotary.more_scalings import DynamicYarnScaling
-from posref.rotary.ramps import index_ramp, ntk_base, rotation_ramp
-from posref.rotary.scaling import (
-    DynamicNTKScaling,
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    NTKScaling,
-    Scaling,
-    YarnScaling,
-)
+from posref.rotary.blended_scaling import Llama3Scaling, NTKByPartsScaling, YarnScaling
+from posref.rotary.blends import by_parts_inv_freq, llama3_inv_freq, yarn_inv_freq
+from posref.rotary.dynamic_scaling import DynamicLinearScaling, DynamicNTKScaling, DynamicYarnScaling
+from posref.rotary.growth import dynamic_yarn_factor, growth
+from posref.rotary.magnitudes import dynamic_yarn_magnitude, longrope_magnitude, yarn_magnitude
+from posref.rotary.ntk import dynamic_ntk_inv_freq, ntk_inv_freq
+from posref.rotary.scaling import LinearScaling, LongRopeScaling, NTKScaling, ProportionalScaling, Scaling
 
 
 def rope_inv_freq(
@@ -151,19 +145,25 @@ def _scaled(dim: int, base: float, scaling: Scaling | None, seq_len: int | None)
             return ladder(base, dim // 2)
         case LinearScaling(factor=factor):
             return [w / real(factor) for w in ladder(base, dim // 2)]
+        case DynamicLinearScaling():
+            return [w / growth(scaling, seq_len) for w in ladder(base, dim // 2)]
         case NTKScaling():
             return ntk_inv_freq(scaling, dim, base)
-        case DynamicNTKScaling(factor=factor, original_max_position_embeddings=length):
-            beyond = max((seq_len or length) - length, 0)
-            return ladder(ntk_base(dim, base, 1 + real(factor) * beyond / length), dim // 2)  # with no difference of s
-        case YarnScaling() | Llama3Scaling():
-            plain = ladder(base, dim // 2)
-            kept = scaling.extrapolation_factor if isinstance(scaling, YarnScaling) else 1
-            return blended(plain, [w / real(scaling.factor) for w in plain], _stretch(scaling, dim, base, plain), kept)
+        case DynamicNTKScaling():
+            return dynamic_ntk_inv_freq(scaling, dim, base, seq_len)
+        case YarnScaling(factor=factor):
+            return yarn_inv_freq(scaling, dim, base, real(factor))
+        case DynamicYarnScaling():
+            return yarn_inv_freq(scaling, dim, base, dynamic_yarn_factor(scaling, seq_len))
+        case Llama3Scaling():
+            return llama3_inv_freq(scaling, dim, base)
+        case NTKByPartsScaling():
+            return by_parts_inv_freq(scaling, dim, base)
         case LongRopeScaling():
             return _longrope(scaling, dim, base, seq_len)
-        case _:
-            return more_inv_freq(scaling, dim, base, seq_len)
+        case ProportionalScaling(factor=factor):
+            rotating = scaling.rotating(dim // 2)
+            return [w / real(factor) if i < rotating else Decimal(0) for i, w in enumerate(ladder(base, dim // 2))]
 
 
 def real_attention_factor(scaling: Scaling | None, seq_len: int | None = None) -> Decimal:
@@ -172,36 +172,19 @@ def real_attention_factor(scaling: Scaling | None, seq_len: int | None = None) -
         raise _unknown(scaling)
     if seq_len is not None:
         seq_len = integer(seq_len, "seq_len")
-    if isinstance(scaling, YarnScaling):
-        return yarn_magnitude(scaling)
-    if isinstance(scaling, DynamicYarnScaling):
-        return real(scaling.attn_factor) * magnitude(dynamic_yarn_factor(scaling, seq_len))
-    if not isinstance(scaling, LongRopeScaling):
-        return Decimal(1)
-    own = scaling.long_mscale if scaling.longer(seq_len) else scaling.short_mscale
-    given = scaling.attention_factor if own is None else own
-    if given is not None:
-        return real(given)
-    if scaling.factor is None:
-        raise ValueError("scaling must have factor or attention_factor where it is a LongRopeScaling, got neither")
-    growth = max(real(scaling.factor).ln(), Decimal(0))  # below factor 1 nothing is stretched
-    return (1 + growth / real(scaling.original_max_position_embeddings).ln()).sqrt()
+    match scaling:
+        case YarnScaling():
+            return yarn_magnitude(scaling)
+        case DynamicYarnScaling():
+            return dynamic_yarn_magnitude(scaling, seq_len)
+        case LongRopeScaling():
+            return longrope_magnitude(scaling, seq_len)
+        case _:
+            return Decimal(1)
 
 
 def _unknown(scaling: object) -> TypeError:
     return TypeError(f"scaling must be None or one of posref's scaling records, got {shown(scaling)}")
-
-
-def _stretch(scaling: YarnScaling | Llama3Scaling, dim: int, base: float, plain: list[Decimal]) -> list[Decimal]:
-    """Per pair, how much of it is interpolated: 0 leaves it alone, 1 divides it by the factor."""
-    length = scaling.original_max_position_embeddings
-    if isinstance(scaling, Llama3Scaling):
-        return rotation_ramp(length, real(scaling.low_freq_factor), real(scaling.high_freq_factor), plain)
-    betas = scaling.beta_fast, scaling.beta_slow
-    if scaling.ramp == "rotations":
-        return rotation_ramp(length, real(scaling.beta_slow), real(scaling.beta_fast), plain)
-    how, when_reversed = scaling.truncate, scaling.reversed_range
-    return index_ramp(dim, base, length, betas, truncate=how, when_reversed=when_reversed, name="YaRN")
 
 
 def _longrope(scaling: LongRopeScaling, dim: int, base: float, seq_len: int | None) -> list[Decimal]:

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posref._arguments import choice, integer, shown
+from posref.rotary.dynamic_scaling import DynamicLinearScaling, DynamicNTKScaling, DynamicYarnScaling
 from posref.rotary.frequencies import rope_attention_factor, rope_inv_freq
-from posref.rotary.more_scalings import DynamicLinearScaling, DynamicYarnScaling
-from posref.rotary.scaling import DynamicNTKScaling
 
 DYNAMIC = (DynamicNTKScaling, DynamicLinearScaling, DynamicYarnScaling)
 
@@ -30,6 +29,8 @@ class RopeHistory:
         ``"transformers"``: the longer length stays until a call is *shorter than* L, which goes back to L (a call of exactly L
         does not). ``"grow"``: it stays for good, as in jquesnelle/yarn.
 
+    Notes
+    -----
     Keys in a cache keep the rotation that they were stored with: after growth, scores mix frequencies. The pure function of S,
     which mlx-lm has, is :func:`rope_inv_freq` with ``seq_len``; sglang and vLLM fix S in advance, which is that with a constant.
 

@@ -1,4 +1,4 @@
-"""What YaRN does to magnitudes: the factor on cos and sin, and DeepSeek's factor on the softmax scale."""
+"""What scalings do to magnitudes: YaRN's and LongRoPE's factor on cos and sin, DeepSeek's factor on the softmax scale."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from decimal import Decimal
 
 from posref._arguments import shown
 from posref.exact import real, real_arithmetic
-from posref.rotary.scaling import Scaling, YarnScaling
+from posref.rotary.blended_scaling import YarnScaling
+from posref.rotary.dynamic_scaling import DynamicYarnScaling
+from posref.rotary.growth import dynamic_yarn_factor
+from posref.rotary.scaling import LongRopeScaling, Scaling
 
 
 def rope_softmax_factor(scaling: Scaling | None) -> float:
@@ -72,3 +75,20 @@ def yarn_magnitude(scaling: YarnScaling) -> Decimal:
         return real(scaling.attn_factor) * magnitude(s)
     ratio = magnitude(s, 1.0 if over is None else over) / magnitude(s, 0.0 if under is None else under)
     return real(scaling.attn_factor) * ratio
+
+
+def dynamic_yarn_magnitude(scaling: DynamicYarnScaling, seq_len: int | None) -> Decimal:
+    """YaRN's, with the factor that holds at a length."""
+    return real(scaling.attn_factor) * magnitude(dynamic_yarn_factor(scaling, seq_len))
+
+
+def longrope_magnitude(scaling: LongRopeScaling, seq_len: int | None) -> Decimal:
+    """The one of its two by the length where given; else attention_factor; else the rule's."""
+    own = scaling.long_mscale if scaling.longer(seq_len) else scaling.short_mscale
+    given = scaling.attention_factor if own is None else own
+    if given is not None:
+        return real(given)
+    if scaling.factor is None:
+        raise ValueError("scaling must have factor or attention_factor where it is a LongRopeScaling, got neither")
+    growth = max(real(scaling.factor).ln(), Decimal(0))  # below factor 1 nothing is stretched
+    return (1 + growth / real(scaling.original_max_position_embeddings).ln()).sqrt()

@@ -1,4 +1,4 @@
-"""What the blending scalings share: per pair, how much of it is stretched; and NTK's base."""
+"""What the blending scalings share: per pair, how much of it is stretched."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from posref.exact import pi, real
-
-
-def ntk_base(dim: int, base: float, growth: Decimal) -> Decimal:
-    """The base times ``growth ** (dim / (dim - 2))``, so that the last frequency is divided by ``growth``."""
-    if dim == 2:
-        raise ValueError("dim must be > 2 for NTK scaling, whose exponent is dim / (dim - 2), got 2")
-    return real(base) * (growth.ln() * dim / (dim - 2)).exp()
 
 
 def index_ramp(

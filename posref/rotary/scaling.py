@@ -1,6 +1,8 @@
 """How a model stretches its rotary frequencies to longer contexts: the parameters, checked, without the formulas.
 
-The names are those of ``config.json``. The formulas are in :mod:`posref.rotary.frequencies`.
+Here are the scalings that divide each pair by a number of its own, whatever the length. Those that blend two frequencies are in
+:mod:`posref.rotary.blended_scaling`, those that follow the current length in :mod:`posref.rotary.dynamic_scaling`. The names are
+those of ``config.json``. The formulas are in :mod:`posref.rotary.frequencies`.
 """
 
 from __future__ import annotations
@@ -10,13 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posref._arguments import boolean, choice, integer, number, shown
-from posref.rotary.more_scalings import MoreScalings
+from posref._arguments import choice, integer, number, shown
+from posref.rotary.blended_scaling import Llama3Scaling, NTKByPartsScaling, YarnScaling
+from posref.rotary.dynamic_scaling import DynamicLinearScaling, DynamicNTKScaling, DynamicYarnScaling
 
-
-def _check(scaling: object, **least: float) -> None:
-    for name, above in least.items():
-        number(getattr(scaling, name), name, above=above)
+__all__ = [
+    "DynamicLinearScaling",
+    "DynamicNTKScaling",
+    "DynamicYarnScaling",
+    "LinearScaling",
+    "Llama3Scaling",
+    "LongRopeScaling",
+    "NTKByPartsScaling",
+    "NTKScaling",
+    "ProportionalScaling",
+    "Scaling",
+    "YarnScaling",
+]
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,7 @@ class LinearScaling:
     factor: float
 
     def __post_init__(self) -> None:
-        _check(self, factor=0)
+        number(self.factor, "factor", above=0)
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,8 @@ class NTKScaling:
     mixed_b
         The b of "mixed"; 1 is "fixed".
 
+    Notes
+    -----
     Source: u/bloc97, "NTK-Aware Scaled RoPE" (r/LocalLLaMA, June 2023); stated in YaRN (2309.00071), sec. 3.1. Of "fixed" and
     "mixed": Su, kexue.fm/archives/9706; vLLM's rope type ``ntk``, which is "mixed" where ``mixed_b`` is given.
     """
@@ -59,117 +73,50 @@ class NTKScaling:
     mixed_b: float = 0.75
 
     def __post_init__(self) -> None:
-        _check(self, factor=0, mixed_b=0)
+        number(self.factor, "factor", above=0)
+        number(self.mixed_b, "mixed_b", above=0)
         choice(self.form, "form", ("aware", "base", "fixed", "mixed"))
 
 
 @dataclass(frozen=True)
-class DynamicNTKScaling:
-    """NTK scaling that follows the current length S: the base grows by ``(factor * S / L - (factor - 1)) ** (dim / (dim - 2))``.
+class ProportionalScaling:
+    r"""p-RoPE, ``proportional``: the fastest pairs of the *whole* head rotate, the others have frequency 0.
 
-    L is ``original_max_position_embeddings`` and S is ``seq_len``; below L nothing changes. This is the pure function of S, as
-    mlx-lm computes it on each call.
-
-    Source: transformers ``dynamic``; u/emozilla, "Dynamically Scaled RoPE" (r/LocalLLaMA, July 2023), which has factor 1.
-    Disagreement: transformers keeps the larger base until a call shorter than L, jquesnelle/yarn for good: see
-    :class:`posref.RopeHistory`. sglang and vLLM fix S in advance, which is ``seq_len`` with a constant: sglang's is factor * L;
-    vLLM's is max_position_embeddings with L = ``max_trained_positions``, without which the factor has no effect there.
-    """
-
-    factor: float
-    original_max_position_embeddings: int
-
-    def __post_init__(self) -> None:
-        _check(self, factor=0)
-        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
-
-
-@dataclass(frozen=True)
-class YarnScaling:
-    """YaRN: fast pairs keep their frequency, slow pairs are interpolated, a ramp blends between them.
+    ``dim`` is then the head dim D, both in the exponent and for the pairing: (i, i + D/2). Partial rotary, which is another
+    function, takes the rotary dim for both.
 
     Parameters
     ----------
-    factor, original_max_position_embeddings
-        s and L: the context grows from L to s L.
-    beta_fast, beta_slow
-        Rotations within L above which a pair is left alone, and below which it is interpolated.
-    truncate
-        Round the ends of the ramp outwards to whole pair indices (gpt-oss does not; ggml, mlx-lm and DeepSeek's code always do).
-    attention_factor, mscale, mscale_all_dim
-        See :func:`posref.rope_attention_factor`.
-    ramp
-        ``"index"`` is linear in the pair index, as all released code and checkpoints have it; ``"rotations"`` is linear in
-        the rotations, as the paper's eq. 13 has it.
-    mscale_rule
-        When g(mscale) / g(mscale_all_dim) is the attention factor. ``"nonzero"``: where both are given and not 0 (transformers,
-        vLLM's ``yarn``). ``"given"``: where both are given (sglang). ``"always"``: with 1 and 0 for what is missing (mlx-lm,
-        Megatron, vLLM's ``deepseek_yarn``). ``"never"`` (exllamav3 beyond DeepSeek's models). Otherwise it is g(1).
-    attn_factor
-        Multiplies it (jquesnelle/yarn, sglang, llama.cpp; transformers and vLLM ignore the key: 1).
-    extrapolation_factor
-        How much of the plain frequency is kept where it may be; 1 is all of it (jquesnelle/yarn, sglang, ggml's ``ext_factor``).
-    reversed_range
-        What a ramp does whose end lies before its start: ``"error"``; ``"slope"``, downwards, so that fast pairs are interpolated
-        (transformers and all that follow it); ``"step"``, up within 0.001 (ggml).
+    partial_rotary_factor
+        p in 0 .. 1, the share of the head that rotates: :math:`\lfloor p D / 2 \rfloor` pairs.
+    factor
+        s: the frequencies are divided by it.
+    rounding
+        Of p D / 2 where p D is odd: ``"floor"`` (transformers, mlx-vlm) or ``"ceil"`` (mlx-lm). The product is float64's, as
+        everywhere.
 
-    Source: Peng et al., "YaRN" (2309.00071), sec. 3.2-3.4; code of jquesnelle/yarn and transformers for ``ramp="index"``.
-    TeleChat3's 0.07 ln s + 1 is ``mscale=0.7, mscale_rule="always"`` (vLLM; mlx-lm reads it as plain YaRN).
+    Notes
+    -----
+    Source: Barbero et al., "Round and Round We Go!" (2410.06205), p-RoPE; transformers ``proportional`` (Gemma 4).
+    Disagreement: transformers, gemma, mlx-lm and maxtext divide by ``factor``; vLLM's and sglang's Gemma 4 ignore it: 1.
     """
 
-    factor: float
-    original_max_position_embeddings: int
-    beta_fast: float = 32
-    beta_slow: float = 1
-    truncate: bool = True
-    attention_factor: float | None = None
-    mscale: float | None = None
-    mscale_all_dim: float | None = None
-    ramp: str = "index"
-    mscale_rule: str = "nonzero"
-    attn_factor: float = 1.0
-    extrapolation_factor: float = 1.0
-    reversed_range: str = "error"
+    partial_rotary_factor: float
+    factor: float = 1.0
+    rounding: str = "floor"
 
     def __post_init__(self) -> None:
-        _check(self, factor=0, beta_fast=0, beta_slow=0)
-        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
-        boolean(self.truncate, "truncate")
-        choice(self.ramp, "ramp", ("index", "rotations"))
-        choice(self.mscale_rule, "mscale_rule", ("nonzero", "given", "always", "never"))
-        choice(self.reversed_range, "reversed_range", ("error", "slope", "step"))
-        for name in ("attention_factor", "mscale", "mscale_all_dim"):
-            if getattr(self, name) is not None:
-                number(getattr(self, name), name, least=0)
-        for name in ("attn_factor", "extrapolation_factor"):
-            number(getattr(self, name), name, least=0)
-        if self.beta_fast < self.beta_slow and (self.reversed_range == "error" or self.ramp == "rotations"):
-            raise ValueError(f"beta_fast must be >= beta_slow, got {shown(self.beta_fast)} and {shown(self.beta_slow)}")
+        number(self.partial_rotary_factor, "partial_rotary_factor", least=0)
+        if self.partial_rotary_factor > 1:
+            raise ValueError(f"partial_rotary_factor must be <= 1, got {shown(self.partial_rotary_factor)}")
+        number(self.factor, "factor", above=0)
+        choice(self.rounding, "rounding", ("floor", "ceil"))
 
-
-@dataclass(frozen=True)
-class Llama3Scaling:
-    """Llama 3.1: as YaRN, with a blend that is linear in the rotations and without an attention factor.
-
-    ``low_freq_factor`` and ``high_freq_factor`` count rotations within ``original_max_position_embeddings``. Where they are
-    equal (Llama-4 Scout) the blend is a step.
-
-    Source: meta-llama/llama-models, ``apply_scaling``; transformers ``llama3``.
-    """
-
-    factor: float
-    original_max_position_embeddings: int
-    low_freq_factor: float
-    high_freq_factor: float
-
-    def __post_init__(self) -> None:
-        _check(self, factor=0, low_freq_factor=0, high_freq_factor=0)
-        integer(self.original_max_position_embeddings, "original_max_position_embeddings")
-        if self.high_freq_factor < self.low_freq_factor:
-            raise ValueError(
-                "high_freq_factor must be >= low_freq_factor, "
-                f"got {shown(self.high_freq_factor)} and {shown(self.low_freq_factor)}"
-            )
+    def rotating(self, pairs: int) -> int:
+        """How many of a head's pairs rotate."""
+        if self.rounding == "floor":
+            return int(self.partial_rotary_factor * 2 * pairs // 2)
+        return -(-int(self.partial_rotary_factor * 2 * pairs) // 2)
 
 
 @dataclass(frozen=True)
@@ -216,4 +163,15 @@ class LongRopeScaling:
         return seq_len is not None and seq_len > self.original_max_position_embeddings
 
 
-Scaling = LinearScaling | NTKScaling | DynamicNTKScaling | YarnScaling | Llama3Scaling | LongRopeScaling | MoreScalings
+Scaling = (
+    LinearScaling
+    | NTKScaling
+    | ProportionalScaling
+    | LongRopeScaling
+    | YarnScaling
+    | Llama3Scaling
+    | NTKByPartsScaling
+    | DynamicLinearScaling
+    | DynamicNTKScaling
+    | DynamicYarnScaling
+)

@@ -124,7 +124,7 @@ def _llama3(w: Any, scaling: Any) -> Any:
 
 
 def _ntk(ladder: Ladder, dim: int, base: float, scaling: Any) -> Any:
-    """diffusers' form "base"; vLLM's forms "fixed" and "mixed", which are kexue's."""
+    """Form "base" is diffusers's; vLLM's forms "fixed" and "mixed" are kexue's."""
     s, b = scaling.factor, scaling.mixed_b
     if scaling.form == "aware":
         return ladder(dim, base * s ** (dim / (dim - 2)))

@@ -30,11 +30,6 @@ Script = Callable[[str], ModuleType]
             "Parameters\n----------\nx\n    X.\na, b\n    As\n    above.\n\nReturns",
             "Parameters\n----------\nx\n    X.\na\n    As\n    above.\nb\n    As\n    above.\n\nReturns",
         ),
-        (
-            "A.\n\nParameters\n----------\nx\n    X.\n\nSource: a paper.",
-            "A.\n\nParameters\n----------\nx\n    X.\n\nNotes\n-----\nSource: a paper.",
-        ),
-        ("A.\n\nSource: a paper.", "A.\n\nSource: a paper."),
     ],
 )
 def test_markdown(script: Script, written: str, shown: str) -> None:

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from posref import Scaling
 from posref._arguments import choice, integer
-from posref_array._frequencies import attention_factor, scaled
+from posref_array._frequencies import scaled
+from posref_array._magnitudes import attention_factor
 from posref_torch.nn._rows import Tabulated
 from posref_torch.rotary import rope_apply, rope_table
 

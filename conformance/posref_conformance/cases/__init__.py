@@ -9,11 +9,22 @@ import numpy as np
 
 from posref_conformance.backend import Backend
 from posref_conformance.case import FLOATS, Case
-from posref_conformance.cases import additive, attention, axes, bias, distance, logits, rotary, rotary_more, rotation, sizes
+from posref_conformance.cases import (
+    additive,
+    attention,
+    axes,
+    bias,
+    distance,
+    logits,
+    rotary,
+    rotation,
+    scalings,
+    sizes,
+)
 
 CASES: tuple[Case, ...] = (
     *rotary.CASES,
-    *rotary_more.CASES,
+    *scalings.CASES,
     *rotation.CASES,
     *axes.CASES,
     *distance.CASES,

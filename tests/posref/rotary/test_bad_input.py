@@ -32,7 +32,7 @@ import posref
 
 def functions() -> dict[str, Any]:
     """Those of one axis; test_axes_bad_input.py has the others."""
-    modules = ("frequencies", "rotation", "scaling", "tables")
+    modules = ("frequencies", "history", "magnitudes", "pixels", "rotation", "tables")
     return {n: f for m in modules for n, f in public(f"rotary.{m}").items()}
 
 
@@ -44,71 +44,20 @@ def read_only(*shape: int) -> Any:
 
 # Calls that work: what the bad ones change.
 VALID: dict[str, Args] = {
-    "DynamicNTKScaling": {"factor": 2.0, "original_max_position_embeddings": 64},
-    "LinearScaling": {"factor": 2.0},
-    "Llama3Scaling": {
-        "factor": 2.0,
-        "original_max_position_embeddings": 64,
-        "low_freq_factor": 1,
-        "high_freq_factor": 4,
-    },
-    "LongRopeScaling": {"short_factor": [1.0], "long_factor": [2.0], "original_max_position_embeddings": 64},
-    "NTKScaling": {"factor": 2.0},
-    "YarnScaling": {"factor": 2.0, "original_max_position_embeddings": 64},
+    "RopeHistory": {"scaling": posref.DynamicNTKScaling(2.0, 64), "dim": 8},
     "rope": {"x": ONES((3, 8)), "positions": np.arange(3), "out": np.full((3, 8), 7.0)},
     "rope_apply": {"x": ONES((3, 8)), "cos": ONES((3, 4)), "sin": ONES((3, 4)), "out": np.full((3, 8), 7.0)},
     "rope_attention_factor": {"scaling": posref.YarnScaling(2.0, 64)},
     "rope_cos_sin": {"positions": np.arange(3), "inv_freq": ONES(4)},
     "rope_inv_freq": {"dim": 8},
+    "rope_pixel_freq": {"dim": 8, "max_freq": 10.0},
+    "rope_softmax_factor": {"scaling": posref.YarnScaling(2.0, 64)},
     "rope_table": {"positions": np.arange(3), "dim": 8},
 }
 
 ROTARY = "rope_inv_freq rope_table rope"
-SCALINGS = "LinearScaling NTKScaling DynamicNTKScaling YarnScaling Llama3Scaling LongRopeScaling"
+DYNAMIC = "must be one of DynamicNTKScaling, DynamicLinearScaling, DynamicYarnScaling, got"
 UNKNOWN = "must be None or one of posref's scaling records, got"
-
-REVERSED = "beta_fast must be >= beta_slow, got 32 and 33"
-
-RECORDS: list[Bad] = [
-    *a_number(SCALINGS, "factor", "a finite number > 0", 0, -1.0),
-    *an_integer("DynamicNTKScaling YarnScaling Llama3Scaling", "original_max_position_embeddings", 1, 0, -4),
-    *an_integer("LongRopeScaling", "original_max_position_embeddings", 2, 1, 0, -4),
-    *a_number("YarnScaling", "beta_fast", "a finite number > 0", 0, -1),
-    *a_number("YarnScaling", "beta_slow", "a finite number > 0", 0, -1),
-    ("YarnScaling", {"beta_slow": 33}, ValueError, REVERSED),
-    *a_number("YarnScaling LongRopeScaling", "attention_factor", "a finite number >= 0", -1),
-    *a_number("YarnScaling", "mscale", "a finite number >= 0", -1),
-    *a_number("YarnScaling", "mscale_all_dim", "a finite number >= 0", -1),
-    *a_flag("YarnScaling", "truncate"),
-    *a_word("YarnScaling", "ramp", "index", "rotations"),
-    *a_word("YarnScaling", "mscale_rule", "nonzero", "given", "always", "never"),
-    *a_word("YarnScaling", "reversed_range", "error", "slope", "step"),
-    ("YarnScaling", {"beta_slow": 33, "ramp": "rotations", "reversed_range": "step"}, ValueError, REVERSED),
-    *a_number("YarnScaling", "attn_factor", "a finite number >= 0", -1),
-    *a_number("YarnScaling", "extrapolation_factor", "a finite number >= 0", -1),
-    *a_word("NTKScaling", "form", "aware", "base", "fixed", "mixed"),
-    *a_number("NTKScaling", "mixed_b", "a finite number > 0", 0, -1),
-    *a_number("LongRopeScaling", "short_mscale", "a finite number >= 0", -1),
-    *a_number("LongRopeScaling", "long_mscale", "a finite number >= 0", -1),
-    *a_number("Llama3Scaling", "low_freq_factor", "a finite number > 0", 0, -1),
-    *a_number("Llama3Scaling", "high_freq_factor", "a finite number > 0", 0, -1),
-    ("Llama3Scaling", {"low_freq_factor": 5}, ValueError, "high_freq_factor must be >= low_freq_factor, got 4 and 5"),
-]
-for factors in ("short_factor", "long_factor"):
-    wanted = "must be a list of numbers > 0, one per pair, got"
-    RECORDS += several(
-        "LongRopeScaling",
-        factors,
-        *((v, TypeError, f"{wanted} {v!r}") for v in (1.0, "12", b"12", None, np.array(1.0), {1.0: 2.0})),
-        ([], ValueError, "must have one number per pair, got none"),
-        (ONES(0), ValueError, "must have one number per pair, got none"),
-    )
-    RECORDS += [
-        ("LongRopeScaling", {factors: [1.0, 0.0]}, ValueError, f"{factors}[1] must be a finite number > 0, got 0.0"),
-        ("LongRopeScaling", {factors: [NAN]}, ValueError, f"{factors}[0] must be a finite number > 0, got nan"),
-        ("LongRopeScaling", {factors: ["1"]}, TypeError, f"{factors}[0] must be a finite number > 0, got '1'"),
-        ("LongRopeScaling", {factors: [[1.0]]}, TypeError, f"{factors}[0] must be a finite number > 0, got [1.0]"),
-    ]
 
 LONGROPE = posref.LongRopeScaling([1.0] * 4, [1.0] * 4, 64)
 NARROW = "dim must be > 2 for NTK scaling, whose exponent is dim / (dim - 2), got 2"
@@ -157,6 +106,50 @@ FREQUENCIES: list[Bad] = [
         posref.YarnScaling(4.0, 10**8),
         f"scaling must leave YaRN a range of pairs, got 129 to 7 once clamped to 0 .. 7; {CHECK}",
         base=1.5,
+    ),
+    ("rope_inv_freq", {"scaling": posref.NTKByPartsScaling(2.0, 4096), "dim": 2}, ValueError, NARROW),
+    (
+        "rope_inv_freq",
+        {"scaling": posref.DynamicYarnScaling(1), "dim": 64, "seq_len": 9},
+        ValueError,
+        f"scaling must leave YaRN a range of pairs, got 0 to -6 once clamped to 0 .. 63; {CHECK}",
+    ),
+    (
+        "rope_inv_freq",
+        {"scaling": posref.NTKByPartsScaling(2.0, 1), "dim": 64},
+        ValueError,
+        f"scaling must leave NTK-by-parts a range of pairs, got 0 to -5 once clamped to 0 .. 63; {CHECK}",
+    ),
+]  # fmt: skip
+
+HISTORY: list[Bad] = [
+    *several(
+        "RopeHistory",
+        "scaling",
+        (None, TypeError, f"{DYNAMIC} None"),
+        (4.0, TypeError, f"{DYNAMIC} 4.0"),
+        (posref.NTKScaling(2.0), TypeError, f"{DYNAMIC} NTKScaling(factor=2.0, form='aware', mixed_b=0.75)"),
+    ),
+    *an_integer("RopeHistory rope_pixel_freq", "dim", 1, 0, -2),
+    *several("RopeHistory rope_pixel_freq", "dim", (3, ValueError, "must be a positive even integer, got 3")),
+    *several(
+        "RopeHistory",
+        "dim",
+        (2, ValueError, "must be > 2 for NTK scaling, whose exponent is dim / (dim - 2), got 2"),
+    ),
+    *a_number("RopeHistory", "base", "a finite number > 1", 1, 0),
+    *a_word("RopeHistory", "rule", "transformers", "grow"),
+]  # fmt: skip
+
+FACTORS: list[Bad] = [
+    *a_number("rope_pixel_freq", "max_freq", "a finite number > 0", 0, -1.0),
+    *a_word("rope_pixel_freq", "spacing", "linear", "log"),
+    *several(
+        "rope_softmax_factor",
+        "scaling",
+        ("yarn", TypeError, f"{UNKNOWN} 'yarn'"),
+        (4.0, TypeError, f"{UNKNOWN} 4.0"),
+        (posref.YarnScaling, TypeError, f"{UNKNOWN} <class 'posref.rotary.blended_scaling.YarnScaling'>"),
     ),
 ]  # fmt: skip
 
@@ -235,7 +228,7 @@ ROTATION: list[Bad] = [
     ),
 ]  # fmt: skip
 
-CASES = [*RECORDS, *FREQUENCIES, *ROTATION]
+CASES = [*FREQUENCIES, *HISTORY, *FACTORS, *ROTATION]
 
 
 @pytest.mark.parametrize("bad", CASES, ids=names(CASES))
@@ -252,8 +245,10 @@ def test_the_unchanged_call_works(function: str) -> None:
     assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
 
 
-@pytest.mark.parametrize("record", ["DynamicNTKScaling", "YarnScaling", "Llama3Scaling", "LongRopeScaling"])
-def test_a_missing_length_is_named(record: str) -> None:
-    args = {k: v for k, v in VALID[record].items() if k != "original_max_position_embeddings"}
-    with pytest.raises(TypeError, match=r"^[^\n]* missing [^\n]*'original_max_position_embeddings'[^\n]*$"):
-        getattr(posref, record)(**args)
+@pytest.mark.parametrize("bad", ["64", None, True, 64.0, 0, -1])
+def test_a_history_does_not_take_a_bad_length(bad: object) -> None:
+    history = posref.RopeHistory(posref.DynamicNTKScaling(2.0, 64), 8)
+    history.inv_freq(128)
+    with pytest.raises((TypeError, ValueError), match=r"^seq_len must be an integer >= 1, got [^\n]*$"):
+        history.inv_freq(bad)  # type: ignore[arg-type]
+    assert history.seq_len == 128

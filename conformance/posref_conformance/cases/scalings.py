@@ -1,4 +1,4 @@
-"""Cases for more frequencies and factors: the dynamic scalings, NTK's forms, NTK-by-parts, p-RoPE, YaRN's readings, pixels."""
+"""Cases for the scalings one by one: NTK's forms, the dynamic ones, NTK-by-parts, p-RoPE, YaRN's readings; factors; pixels."""
 
 from __future__ import annotations
 
