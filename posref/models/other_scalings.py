@@ -14,13 +14,13 @@ from dataclasses import replace
 from posref.models import scalings
 from posref.models._reading import NotKnown, Refused, Untold
 from posref.models.scalings import KINDS, Fixed, Kind, Source, betas, factor_lists
-from posref.rotary.more_scalings import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
     NTKScaling,
+    ProportionalScaling,
     Scaling,
     YarnScaling,
 )

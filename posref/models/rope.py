@@ -11,13 +11,13 @@ from posref.models.frameworks import framework_of
 from posref.models.records import Axes, RopeEncoding
 from posref.models.rope_keys import RopeParameters
 from posref.rotary.frequencies import rope_attention_factor, rope_inv_freq
-from posref.rotary.more_scalings import ProportionalScaling
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     LongRopeScaling,
     NTKScaling,
+    ProportionalScaling,
     YarnScaling,
 )
 
