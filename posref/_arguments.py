@@ -29,8 +29,8 @@ def shortened(text: str) -> str:
     return " ".join(text.split()).split(". ")[0]
 
 
-def integer(value: object, name: str, *, least: int = 1) -> int:
-    """A whole number that is at least ``least``; a float or a bool is a TypeError."""
+def integer(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number from ``least`` to ``most``; a float or a bool is a TypeError."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -39,6 +39,8 @@ def integer(value: object, name: str, *, least: int = 1) -> int:
         raise TypeError(f"{name} must be an integer >= {least}, got {shown(value)}") from None
     if number < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {shown(number)}")
+    if most is not None and number > most:
+        raise ValueError(f"{name} must be an integer <= {most}, got {shown(number)}")
     return number
 
 
@@ -121,6 +123,23 @@ def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
     return len(shape) <= len(target) and all(
         n == 1 or n == m for n, m in zip(reversed(shape), reversed(target), strict=False)
     )
+
+
+def require_positions_of(x: Sequence[int], positions: Sequence[int]) -> None:
+    """Refuse positions that NumPy's rules do not stretch to x's rows."""
+    if not broadcasts(positions, x[:-1]):
+        got = f"positions of shape {tuple(positions)}"
+        raise ValueError(f"{got} must broadcast against x.shape[:-1] = {tuple(x[:-1])}")
+
+
+def rotary_dim(dim: int | None, x: Sequence[int], offset: int) -> int:
+    """How many of x's channels rotate: those asked for, or all from ``offset`` on."""
+    there = (x[-1] if len(x) else 0) - integer(offset, "offset", least=0)
+    if dim is None:
+        return even(there, "x's channels from offset on")
+    if even(dim) > there:
+        raise ValueError(f"dim must fit into the {max(0, there)} channels of x from offset on, got {dim}")
+    return dim
 
 
 def rotated_pairs(x: Sequence[int], cos: Sequence[int], sin: Sequence[int], offset: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posref._arguments import boolean, choice, integer
+from posref._arguments import LARGEST_POSITION, boolean, choice, integer
 from posref_array._support import (
     Array,
     Namespace,
@@ -63,7 +63,9 @@ def t5_bucket(
     xp = namespace(xp, relative_position)
     require_integers("relative_position", relative_position)
     both = boolean(bidirectional, "bidirectional")
-    bounds = _lower_bounds(integer(num_buckets, "num_buckets"), integer(max_distance, "max_distance"), both)
+    bounds = _lower_bounds(
+        integer(num_buckets, "num_buckets"), integer(max_distance, "max_distance", most=LARGEST_POSITION), both
+    )
     whole = widest_integer(xp, device_of(relative_position))
     relative = xp.astype(relative_position, whole)
     distance = abs(relative) if both else xp.where(relative < 0, -relative, xp.zeros_like(relative))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from posref._arguments import broadcasts, number
+from posref._arguments import broadcasts, number, require_positions_of
 from posref_array._frequencies import geometric, given
 from posref_array._support import Array, Namespace, namespace, require_finite, require_floating, working_type
 from posref_array._tables import cos_sin
@@ -18,9 +18,7 @@ def pope_apply(
     require_floating("x", x)
     if not x.ndim or not x.shape[-1]:
         raise ValueError(f"x must have at least one channel, got shape {tuple(x.shape)}")
-    if not broadcasts(positions.shape, x.shape[:-1]):
-        got = f"positions of shape {tuple(positions.shape)} must broadcast against x.shape[:-1] = {tuple(x.shape[:-1])}"
-        raise ValueError(got)
+    require_positions_of(x.shape, positions.shape)
     work = working_type(xp, x)
     frequencies = geometric(number(base, "base", above=1), x.shape[-1], 0, 1.0, xp)
     cos, sin = cos_sin(positions, frequencies, given(1.0, xp), work, xp)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from posref import Scaling
-from posref._arguments import boolean, choice, even, integer, number, rotated_pairs
+from posref._arguments import (
+    boolean,
+    choice,
+    even,
+    integer,
+    number,
+    require_positions_of,
+    rotary_dim,
+    rotated_pairs,
+)
 from posref_array._frequencies import factor_of, given, pixel_frequencies, rotary
 from posref_array._magnitudes import attention_factor as _attention_factor
 from posref_array._magnitudes import softmax_factor
@@ -15,6 +24,7 @@ from posref_array._support import (
     default_float,
     namespace,
     require_floating,
+    require_real,
     working_type,
 )
 from posref_array._tables import cos_sin, cos_sin_of
@@ -141,13 +151,29 @@ def rope(
 ) -> Array:
     """Rotary encoding in one call, like x: :func:`posref.rope`."""
     xp = namespace(xp, x)
-    require_floating("x", x)
-    if dim is None:
-        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
-    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=working_type(xp, x), xp=xp)
+    cos, sin = table_of_x(x, positions, dim=dim, offset=offset, base=base, scaling=scaling, seq_len=seq_len, xp=xp)
     return rope_apply(
         x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out, xp=xp
     )
+
+
+def table_of_x(
+    x: Array,
+    positions: Array,
+    *,
+    dim: int | None,
+    offset: int,
+    base: float,
+    scaling: Scaling | None,
+    seq_len: int | None,
+    xp: Namespace,
+) -> tuple[Array, Array]:
+    """Cos and sin for x, in the type that it is rotated in: the first half of :func:`rope` on every library."""
+    require_floating("x", x)
+    require_real("positions", positions)
+    dim = rotary_dim(dim, x.shape, offset)
+    require_positions_of(x.shape, positions.shape)
+    return rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=working_type(xp, x), xp=xp)
 
 
 def rotation_arguments(

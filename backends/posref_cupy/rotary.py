@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from posref import Scaling
-from posref._arguments import boolean, even, integer
+from posref._arguments import boolean
 from posref_array import rotary
 from posref_array._support import require_floating, type_name, working_type
 from posref_array.rotary import rotation_arguments
@@ -21,6 +21,7 @@ rope_inv_freq = on_cupy(rotary.rope_inv_freq)
 rope_pixel_freq = on_cupy(rotary.rope_pixel_freq)
 rope_cos_sin = on_cupy(rotary.rope_cos_sin)
 rope_table = on_cupy(rotary.rope_table)
+_table_of_x = on_cupy(rotary.table_of_x)
 
 
 def rope_apply(
@@ -75,13 +76,8 @@ def rope(
     No single kernel does both: it would take sines in float64 anew for every head, which costs more than a table's way
     through memory.
     """
-    cupy = ready()
-    require_array(cupy, "x", x)
-    require_floating("x", x)
-    if dim is None:
-        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
-    work = working_type(cupy, x)
-    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=work)
+    require_array(ready(), "x", x)
+    cos, sin = _table_of_x(x, positions, dim=dim, offset=offset, base=base, scaling=scaling, seq_len=seq_len)
     return rope_apply(x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out)
 
 

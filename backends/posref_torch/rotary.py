@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import array_api_compat.torch as xp
 import torch
 from torch import Tensor
 
 from posref import Scaling
-from posref._arguments import boolean, even, integer
+from posref._arguments import boolean
 from posref_array import rotary
-from posref_array._support import require_floating, working_type
 from posref_array.rotary import rotation_arguments
 from posref_torch._bind import on_torch, require_tensors
 from posref_torch._rotation import rotate_into, rotated, writes_directly
@@ -18,6 +16,7 @@ rope_inv_freq = on_torch(rotary.rope_inv_freq)
 rope_pixel_freq = on_torch(rotary.rope_pixel_freq)
 rope_cos_sin = on_torch(rotary.rope_cos_sin)
 rope_table = on_torch(rotary.rope_table)
+_table_of_x = on_torch(rotary.table_of_x)
 
 
 def rope_apply(
@@ -71,10 +70,5 @@ def rope(
     out: Tensor | None = None,
 ) -> Tensor:
     """Rotary encoding in one call, like x: a table made in float64, then :func:`rope_apply`. See :func:`posref.rope`."""
-    require_tensors({"x": x, "positions": positions})
-    require_floating("x", x)
-    if dim is None:
-        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
-    work = working_type(xp, x)
-    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len, dtype=work)
+    cos, sin = _table_of_x(x, positions, dim=dim, offset=offset, base=base, scaling=scaling, seq_len=seq_len)
     return rope_apply(x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out)

@@ -17,7 +17,7 @@ A 16-bit result is rounded once more: + 1.5 u_o |y|, the half for a working valu
 Frequencies. base ** (-2k/d) is exp(-(2k/d) ln base) in many a right kernel: exponent with 3 roundings, exp within 2 u, so
 c_w = 3 |ln w| + 2 relative roundings. What scalings add is derived in `budgets_frequencies`.
 
-Rotation. S = g (|a| + |b|). Two products and a sum:
+Rotation. S = g (|a| + |b|) with g = max(|cos|, |sin|) of the pair. Two products and a sum:
 
     A "float32"   working type throughout, one cast at the end:  phase + 2 u_w S + 1.5 u_o |y|
     B "table"     cos and sin first rounded to x's type:         phase + 2 u_w S + u_o (1.5 |y| + S)
@@ -116,11 +116,12 @@ def _rope_apply(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> 
 
 
 def _rope(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    x = values_of(call, 0)
-    w, c_w = rope_frequencies(call.kwargs.get("dim") or x.shape[-1] - call.kwargs.get("offset", 0), call.kwargs)
-    factor = max(1.0, _own_factor(call))
-    phase = phase_error(values_of(call, 1)[..., None] * w, c_w, working_roundoff(dtypes[0]), factor)
-    return rotation_error(x, np.full_like(phase, factor), phase, call, expected[0], dtypes[0])
+    x, dim = values_of(call, 0), call.kwargs.get("dim") or call.args[0].shape[-1] - call.kwargs.get("offset", 0)
+    w, c_w = rope_frequencies(dim, call.kwargs)
+    theta, factor = values_of(call, 1)[..., None] * w, _own_factor(call)
+    phase = phase_error(theta, c_w, working_roundoff(dtypes[0]), max(1.0, factor))
+    g = factor * np.maximum(np.abs(np.cos(theta)), np.abs(np.sin(theta)))  # of the size of cos and sin, as rope_apply's
+    return rotation_error(x, g, phase, call, expected[0], dtypes[0])
 
 
 # --- additive -------------------------------------------------------------------------------------------------------

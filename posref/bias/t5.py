@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import boolean, floating, integer
+from posref._arguments import LARGEST_POSITION, boolean, floating, integer
 from posref._arguments import positions as checked_positions
 from posref.bias.alibi import outer_positions
 
@@ -31,7 +31,7 @@ def t5_bucket(
     bidirectional
         True in encoders, False in decoders.
     num_buckets, max_distance
-        32 and 128 in every T5; configs often leave max_distance out.
+        32 and 128 in every T5; configs often leave max_distance out. At most 2**53, as positions.
 
     Returns
     -------
@@ -60,7 +60,10 @@ def _bucket(
     relative: NDArray[np.int64], bidirectional: bool, num_buckets: int, max_distance: int, counted: str
 ) -> NDArray[np.int64]:
     """Buckets of differences of positions, which reach 2**54; ``counted`` names in errors what has the buckets."""
-    max_distance, both = integer(max_distance, "max_distance"), boolean(bidirectional, "bidirectional")
+    max_distance, both = (
+        integer(max_distance, "max_distance", most=LARGEST_POSITION),
+        boolean(bidirectional, "bidirectional"),
+    )
     buckets = num_buckets // 2 if both else num_buckets
     exact = buckets // 2
     if not exact:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posref import exact
-from posref._arguments import broadcasts, floating, number
+from posref._arguments import broadcasts, floating, number, require_positions_of
 from posref._arguments import positions as checked_positions
 from posref._ladder import ladder
 
@@ -57,8 +57,7 @@ def pope_apply(
     x, p = floating(x, "x"), checked_positions(positions)
     if not x.ndim or not x.shape[-1]:
         raise ValueError(f"x must have at least one channel, got shape {x.shape}")
-    if not broadcasts(p.shape, x.shape[:-1]):
-        raise ValueError(f"positions of shape {p.shape} must broadcast against x.shape[:-1] = {x.shape[:-1]}")
+    require_positions_of(x.shape, p.shape)
     with exact.real_arithmetic(p):
         cos, sin = exact.cos_sin(p, ladder(number(base, "base", above=1), x.shape[-1]))  # (..., d)
     if bias is not None:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import boolean, choice, even, floating, integer, is_floating, rotated_pairs, shown
+from posref._arguments import (
+    boolean,
+    choice,
+    floating,
+    integer,
+    is_floating,
+    require_positions_of,
+    rotary_dim,
+    rotated_pairs,
+    shown,
+)
+from posref._arguments import positions as checked_positions
 from posref.rotary.scaling import Scaling
 from posref.rotary.tables import rope_table
 
@@ -128,7 +139,7 @@ def rope(
     Raises
     ------
     ValueError
-        As :func:`rope_table` and :func:`rope_apply`.
+        As :func:`rope_table` and :func:`rope_apply`; positions that do not broadcast; more channels to rotate than there are.
 
     Notes
     -----
@@ -140,9 +151,9 @@ def rope(
     array([[-1.143,  1.922,  2.96 ,  4.03 ]])
     """
     x = floating(x, "x")
-    if dim is None:
-        dim = even((x.shape[-1] if x.ndim else 0) - integer(offset, "offset", least=0), "x's channels from offset on")
-    cos, sin = rope_table(positions, dim, base=base, scaling=scaling, seq_len=seq_len)
+    dim, p = rotary_dim(dim, x.shape, offset), checked_positions(positions)
+    require_positions_of(x.shape, p.shape)
+    cos, sin = rope_table(p, dim, base=base, scaling=scaling, seq_len=seq_len)
     return rope_apply(x, cos, sin, layout=layout, output_layout=output_layout, offset=offset, inverse=inverse, out=out)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import posref
 from posref_conformance.case import Call, one
 from posref_conformance.cases import CASES
 
@@ -119,3 +120,28 @@ def test_torch_within_0_8(ratios: Any, dtype: str, how: str) -> None:
         f"torch {how:14} {profile:8} {dtype:8} {max(measured.values()):.2f} {max(measured, key=lambda c: measured[c])}"
     )
     assert max(measured.values()) <= MOST
+
+
+# --- fused -----------------------------------------------------------------------------------------------------------
+
+FUSED = [one("rope", f"many-{n}", lambda i: Call((i.data(5, 97, 128), np.arange(97)))) for n in range(3)]
+
+
+def fused(rotation: Callable[..., Any]) -> Callable[..., Any]:
+    """All three steps, the first two in float64."""
+    return lambda x, positions: rotation(x, *posref.rope_table(positions, x.shape[-1]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("rotation", "profile"), [(float32, "float32"), (table, "table"), (native, "native")])
+def test_a_fused_rotation_meets_its_profile_and_no_tighter_one(
+    ratios: Any, rotation: Callable[..., Any], profile: str, dtype: str
+) -> None:
+    profiles = ("float32", "table", "native")
+    worst = [
+        max(ratios({"rope": fused(rotation)}, p, FUSED, dtypes=[dtype]).values())
+        for p in profiles[: profiles.index(profile) + 1]
+    ]
+    print(f"fused {rotation.__name__:14} {dtype:8} {' '.join(f'{w:.2f}' for w in worst)}")
+    assert worst.pop() <= MOST
+    assert all(w > 1 for w in worst)

@@ -78,6 +78,11 @@ CASES: list[Bad] = [
     ("t5_bias", {"table": ONES((32, 0))}, ValueError, f"table {HEADLESS} (32, 0)"),
     ("t5_bucket", {"num_buckets": 1, "bidirectional": False}, ValueError, f"num_buckets {NONE} 1"),
     *an_integer("t5_bucket t5_bias", "max_distance", 1, 0, -128),
+    *several(
+        "t5_bucket t5_bias",
+        "max_distance",
+        *((n, ValueError, f"must be an integer <= {2**53}, got {n}") for n in (2**53 + 1, 2**64)),
+    ),
     *several("t5_bucket t5_bias", "max_distance", (8, ValueError, "must be > 8, the exact range of 32 buckets, got 8")),
 ]  # fmt: skip
 
