@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 FRAMEWORKS = ("transformers", "vllm", "sglang", "mlx", "exllamav3", "ggml")  # as posref.models.frameworks has them
+DTYPES = ("float64", "float32", "float16", "bfloat16")
 FRAMEWORK = click.option("--framework", type=click.Choice(FRAMEWORKS), help="Whose reading; transformers' by default.")
 SEQ_LEN = click.option(
     "--seq-len",
@@ -98,6 +100,33 @@ def show(config: str, framework: str | None, compared: bool, seq_len: int | None
     from posref.models.show import show as run
 
     return run(config, as_json=as_json, framework=framework or "transformers", seq_len=seq_len)
+
+
+@posref.command()
+@click.argument("config", metavar="CONFIG.json")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Ends in .npz or .safetensors.")
+@click.option(
+    "--positions",
+    default="0:4096",
+    show_default=True,
+    metavar="A:B",
+    help="A:B, A:B:STEP, or integers with commas.",
+)
+@click.option("--dtype", type=click.Choice(DTYPES), default="float32", show_default=True, help="Of the tables.")
+@click.option("--layer", type=click.IntRange(min=0), help="Only what this layer has.")
+@FRAMEWORK
+@SEQ_LEN
+@click.option("--force", is_flag=True, help="Write over a file that is there already.")
+def table(config: str, output: str, framework: str | None, **how: Any) -> int:
+    """Write what a model's config means for positions to a file: cos and sin, frequencies, biases.
+
+    \b
+    posref table config.json -o table.npz
+    posref table config.json -o table.npz --positions 0:131072:64 --dtype bfloat16
+    """  # noqa: D301, click wants the control character
+    from posref.models.table import table as run
+
+    return run(config, output, framework=framework or "transformers", **how)
 
 
 def main() -> None:

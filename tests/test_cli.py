@@ -14,6 +14,7 @@ import pytest
 
 POSREF = [sys.executable, "-I", "-c", "from posref.cli import main; main()"]
 CONFIGS = Path(__file__).parent / "data" / "configs"
+LLAMA = str(CONFIGS / "Llama-2-7b-hf.json")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -52,7 +53,10 @@ def _unanswered(done: subprocess.CompletedProcess[str]) -> str:
     [
         ("check", "numpy", "--only", "alibi_slopes"),
         ("list",),
-        ("show", str(CONFIGS / "Llama-2-7b-hf.json")),
+        ("show", LLAMA),
+        ("show", LLAMA, "--framework", "vllm"),
+        ("show", LLAMA, "--compare"),
+        ("table", LLAMA, "-o", "table.npz", "--positions", "-1:3", "--dtype", "bfloat16"),
         ("check", "--template"),
         ("--help",),
         ("check", "-h"),
@@ -118,6 +122,12 @@ UNANSWERED = {
     ),
     "Missing argument 'CONFIG.json'": ("show",),
     "no_such_config.json": ("show", "no_such_config.json"),
+    "'tf' is not one of 'transformers', 'vllm', ": ("show", LLAMA, "--framework", "tf"),
+    "--compare shows all frameworks: give it or --framework": ("show", LLAMA, "--compare", "--framework", "vllm"),
+    "Missing option '-o' / '--output'": ("table", LLAMA),
+    "positions must be first:end, ": ("table", LLAMA, "-o", "table.npz", "--positions", "all"),
+    "'int8' is not one of 'float64', ": ("table", LLAMA, "-o", "table.npz", "--dtype", "int8"),
+    "the output must end in .npz or .safetensors": ("table", LLAMA, "-o", "table.pt"),
     "unexpected extra argument": ("check", "numpy", "torch"),
 }
 

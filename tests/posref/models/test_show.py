@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from posref import cli
 from posref.models import read_config
+from posref.models.frameworks import FRAMEWORKS
 from posref.models.show import render, show
+from posref.models.table import DTYPES
 
 CONFIGS = Path(__file__).parents[2] / "data" / "configs"
 KNOWN = [path.stem for path in sorted(CONFIGS.glob("*.json")) if read_config(path).encodings]
@@ -89,6 +92,12 @@ def test_seq_len_is_passed_on(capsys):
     show(CONFIGS / "gpt2.json", seq_len=5000)
     show(CONFIGS / "Meta-Llama-3.1-8B.json", seq_len=5000)
     assert "ignored: seq_len 5000" in capsys.readouterr().out
+
+
+def test_the_command_knows_the_frameworks_and_types():
+    """It lists them itself, so that its help does not have to import what reads configs."""
+    assert cli.FRAMEWORKS == tuple(FRAMEWORKS)
+    assert cli.DTYPES == tuple(DTYPES)
 
 
 def test_a_stream_that_only_knows_ascii(tmp_path):
