@@ -96,8 +96,8 @@ def test_seq_len_is_passed_on(capsys):
 
 def test_the_command_knows_the_frameworks_and_types():
     """It lists them itself, so that its help does not have to import what reads configs."""
-    assert cli.FRAMEWORKS == tuple(FRAMEWORKS)
-    assert cli.DTYPES == tuple(DTYPES)
+    assert tuple(FRAMEWORKS) == cli.FRAMEWORKS
+    assert tuple(DTYPES) == cli.DTYPES
 
 
 def test_a_stream_that_only_knows_ascii(tmp_path):
