@@ -68,9 +68,15 @@ def check(backend: str | None, only: tuple[str, ...], deep: bool, timeout: float
 
 
 @posref.command("list")
+@click.option("--disagreements", is_flag=True, help="Where implementations disagree: each reading, and how to get it.")
 @click.option("--json", "as_json", is_flag=True, help="Records as JSON.")
-def list_(as_json: bool) -> int:
+def list_(disagreements: bool, as_json: bool) -> int:
     """List the encodings, and what each backend has of them."""
+    if disagreements:
+        from posref.disagreements.show import show
+
+        show(as_json=as_json)
+        return 0
     from posref_conformance.listing import listing
 
     listing(as_json=as_json)

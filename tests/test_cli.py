@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -279,3 +280,13 @@ def test_list_as_json_has_every_record(run: Run) -> None:
     records = json.loads(run("list", "--json").stdout)
     assert [r["id"] for r in records] == [e.id for e in CATALOGUE]
     assert all(r["backends"]["numpy"] == "implemented" for r in records)
+
+
+def test_list_of_disagreements(run: Run) -> None:
+    from posref.disagreements import REGISTER
+
+    records = json.loads(run("list", "--disagreements", "--json").stdout)
+    assert [r["id"] for r in records] == [d.id for d in REGISTER]
+    text = run("list", "--disagreements", env={**os.environ, "COLUMNS": "60"}).stdout
+    assert [d.id for d in REGISTER if f"{d.id}  " not in text] == []
+    assert max(map(len, text.splitlines())) <= 60

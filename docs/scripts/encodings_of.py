@@ -10,6 +10,7 @@ from contract import result
 
 import posref
 from posref.catalogue import CATALOGUE, Encoding
+from posref.disagreements import REGISTER
 from posref_conformance.cases import CASES, matches
 
 FAMILIES = {
@@ -45,7 +46,12 @@ def navigation() -> list[Any]:
         {title: [{e.title: f"encodings/{e.id}.md"} for e in CATALOGUE if e.family == family]}
         for family, (title, _) in FAMILIES.items()
     ]
-    return [{"All encodings": "encodings/index.md"}, *by_family, {"Attention, the judge": "encodings/other.md"}]
+    return [
+        {"All encodings": "encodings/index.md"},
+        {"Where implementations disagree": "disagreements.md"},
+        *by_family,
+        {"Attention, the judge": "encodings/other.md"},
+    ]
 
 
 def pages() -> dict[str, str]:
@@ -65,7 +71,7 @@ def page(encoding: Encoding) -> str:
         f"**Source:** {encoding.source}\n\n**Used by:** {encoding.used_by}",
         picture() if picture else "",
         _presets(encoding),
-        _list("Where implementations disagree", encoding.disagreements),
+        _list("Where implementations disagree", (*encoding.disagreements, *_registered(encoding))),
         f"## Check an implementation\n\n{_checks(encoding)}",
         f"## Functions\n\n{_functions(encoding)}",
     ]
@@ -120,6 +126,13 @@ def _code(found: re.Match[str]) -> str:
 
 def _list(title: str, items: tuple[str, ...]) -> str:
     return f"## {title}\n\n" + "\n".join(f"- {item}" for item in items) if items else ""
+
+
+def _registered(encoding: Encoding) -> tuple[str, ...]:
+    """Its places in the register, where each reading is computed."""
+    links = (f"[{d.title}](../disagreements.md#{d.id})" for d in REGISTER if encoding.id in d.encodings)
+    told = " ".join(links)
+    return (f"In the register, with each reading computed: {told}",) if told else ()
 
 
 def _checks(encoding: Encoding) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import commands
 import contract
+import disagreements_of
 import encodings_of
 import textbook
 import tolerances
@@ -66,6 +67,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         **encodings_of.pages(),
         "checks.md": contract.checks(),
+        "disagreements.md": disagreements_of.page(),
         "textbook.md": textbook.page(),
         "changelog.md": changelog(),
     }
