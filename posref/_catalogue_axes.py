@@ -243,6 +243,7 @@ AXES: tuple[Encoding, ...] = (
             "transformers splits the doubled channels into the axes, so that the two channels of a pair turn by different "
             "angles; vLLM's own class split the pairs, which is a rotation.",
         ),
+        not_a_rotation=True,
     ),
     Encoding(
         "rope-vjepa2",
@@ -269,5 +270,6 @@ AXES: tuple[Encoding, ...] = (
             "The pairs are interleaved, the tables are tiled as for halves, in the authors' code and in transformers: they "
             "keep it because the released weights were trained with it.",
         ),
+        not_a_rotation=True,
     ),
 )

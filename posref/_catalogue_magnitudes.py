@@ -38,6 +38,7 @@ MAGNITUDES: tuple[Encoding, ...] = (
             "sin = 0 in vLLM since.",
             "The frequencies that are kept: above 2 pi / L, or the first num_inv_freq.",
         ),
+        not_a_rotation=True,
     ),
     Encoding(
         "pope",
@@ -47,5 +48,6 @@ MAGNITUDES: tuple[Encoding, ...] = (
         r"\ln(1 + e^{x_i}) \bigl(\cos(p\, w_i + \delta_i), \sin(p\, w_i + \delta_i)\bigr), \quad w_i = b^{-i/d}",
         "Gopalakrishnan et al. (2509.10534); lucidrains/x-transformers",
         "x-transformers (polar_pos_emb)",
+        not_a_rotation=True,
     ),
 )

@@ -19,6 +19,9 @@ ROTARY: tuple[Encoding, ...] = (
             ("llama in transformers", "layout='half'"),
             ("llama by meta, gpt-j, roformer", "layout='interleaved'"),
             ("deepseek-v3 in transformers", "layout='interleaved', output_layout='half'"),
+            ("gemma-3 local layers", "base=10000"),
+            ("modernbert global layers", "base=160000"),
+            ("modernbert local layers", "base=10000"),
         ),
         (
             "Which channels are a pair: (i, i + d/2) or (2i, 2i + 1). The same mathematics only after permuting the weights.",
@@ -33,7 +36,7 @@ ROTARY: tuple[Encoding, ...] = (
         r"w_i / s",
         "Chen et al., Positional Interpolation (2306.15595), eq. 4",
         "LongLoRA, Vicuna 16k, Gemma 3 (global layers)",
-        (("gemma-3 global layers", "scaling=LinearScaling(8.0)"),),
+        (("gemma-3 global layers", "base=1000000, scaling=LinearScaling(8.0)"),),
         ("Dividing the frequency or the position: the same number, other roundings.",),
     ),
     Encoding(
@@ -205,5 +208,20 @@ ROTARY: tuple[Encoding, ...] = (
         (
             "The spacing: linear in lucidrains' and EVA's code; timm's rotary embeddings have the logarithmic one by default.",
         ),
+    ),
+    Encoding(
+        "rope-custom",
+        "rotary",
+        "Learned and custom frequencies",
+        ("rope_cos_sin", "rope_apply"),
+        r"\theta_i = p\, w_i, \quad w_i \text{ given}",
+        "code of lucidrains/rotary-embedding-torch, learned_freq and custom_freqs",
+        "whoever keeps frequencies in a checkpoint (ESM, wav2vec2-conformer), or trains them",
+        (
+            ("lucidrains, custom_freqs", "rope_cos_sin(positions, custom_freqs), rope_apply with layout='interleaved'"),
+            ("lucidrains, freqs_for='constant'", "rope_cos_sin(positions, np.ones(num_freqs))"),
+            ("a base of its own for each layer", "one rope_inv_freq(dim, base=...) per layer"),
+        ),
+        ("inv_freq in a checkpoint: loaded with it (ESM, wav2vec2-conformer), or made anew (most models).",),
     ),
 )

@@ -28,6 +28,8 @@ class Encoding:
         Name -> the arguments that a named model means.
     disagreements
         Where public implementations differ, one sentence each.
+    not_a_rotation
+        Of the rotary ones: that pairs do more than turn and grow, so that norms, or scores at equal differences, change.
     """
 
     id: str
@@ -39,3 +41,4 @@ class Encoding:
     used_by: str
     presets: tuple[tuple[str, str], ...] = ()
     disagreements: tuple[str, ...] = ()
+    not_a_rotation: bool = False

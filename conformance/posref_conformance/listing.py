@@ -59,5 +59,6 @@ def _record(encoding: Any, loaded: dict[str, Backend | str]) -> dict[str, Any]:
         "functions": list(encoding.functions),
         "source": encoding.source,
         "presets": dict(encoding.presets),
+        "not_a_rotation": encoding.not_a_rotation,
         "backends": {name: _state(encoding.functions, backend) for name, backend in loaded.items()},
     }

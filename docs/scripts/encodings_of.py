@@ -36,6 +36,10 @@ FAMILIES = {
         "practice the query. $L$ is the length of the training, $n$ the number of keys, $h$ the head.",
     ),
 }
+NOT_A_ROTATION = (
+    '!!! warning "Not a rotation"\n\n    Pairs of channels do more than turn: norms change, and scores do not depend on the '
+    "difference of the positions alone."
+)
 ARGUMENT = re.compile(r"\w+=[\w.']+(?:\([^()]*\))?")  # base=10000, scaling=LinearScaling(8.0)
 SCALINGS = {name.removesuffix("Scaling").lower(): name for name in posref.__all__ if name.endswith("Scaling")}
 
@@ -68,6 +72,7 @@ def page(encoding: Encoding) -> str:
         f"# {encoding.title}",
         f"$$ {encoding.formula} $$",
         about,
+        NOT_A_ROTATION if encoding.not_a_rotation else "",
         f"**Source:** {encoding.source}\n\n**Used by:** {encoding.used_by}",
         picture() if picture else "",
         _presets(encoding),

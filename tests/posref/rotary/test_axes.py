@@ -242,3 +242,22 @@ def test_a_row_that_no_pair_uses_changes_nothing() -> None:
     positions = np.arange(12).reshape(4, 3) ** 2
     assert np.array_equal(rope_axes_table(positions, [0, 1, 2]), rope_axes_table(positions[:3], [0, 1, 2]))
     assert np.array_equal(rope_axes_table(positions, [0, 3, 3])[0][:, 1:], rope_table(positions[3], 6)[0][:, 1:])
+
+
+@given(counts=sections, channels=st.integers(2, 48))
+def test_sections_beyond_the_head_are_an_error_and_no_others(counts: tuple[int, ...], channels: int) -> None:
+    """Never a guess: more pairs than the head has do not rotate, nor do axes that positions have no row for."""
+    axis_map = rope_axis_map(counts)
+    cos, sin = rope_axes_table(np.zeros((3, 1)), axis_map)
+    if len(axis_map) > channels // 2:
+        with pytest.raises(
+            ValueError, match=f"cos and sin must have 1 to {channels // 2} pairs .*, got {len(axis_map)}"
+        ):
+            rope_apply(np.ones((1, channels)), cos, sin)
+    else:
+        assert rope_apply(np.ones((1, channels)), cos, sin).shape == (1, channels)
+    last = int(axis_map.max())
+    with pytest.raises(ValueError, match="positions"):
+        rope_axes_table(np.zeros((last, 1)), axis_map)
+    with pytest.raises(ValueError, match="inv_freq|axis_map"):
+        rope_axes_cos_sin(np.zeros((3, 1)), np.ones(len(axis_map) + 1), axis_map)
