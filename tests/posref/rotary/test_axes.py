@@ -259,5 +259,5 @@ def test_sections_beyond_the_head_are_an_error_and_no_others(counts: tuple[int, 
     last = int(axis_map.max())
     with pytest.raises(ValueError, match="positions"):
         rope_axes_table(np.zeros((last, 1)), axis_map)
-    with pytest.raises(ValueError, match="inv_freq|axis_map"):
+    with pytest.raises(ValueError, match=r"inv_freq|axis_map"):
         rope_axes_cos_sin(np.zeros((3, 1)), np.ones(len(axis_map) + 1), axis_map)
