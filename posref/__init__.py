@@ -11,6 +11,8 @@ from posref.judge import attention
 from posref.linear_judge import linear_attention
 from posref.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref.positions import cu_seqlens_positions
+from posref.relative.gathered import relative_bias, relative_scores, relative_values
+from posref.relative.rows import relative_index, relative_shift
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
 from posref.rotary.axis_maps import rope_axis_map
 from posref.rotary.channelwise import rope_apply_channels
@@ -75,6 +77,11 @@ __all__ = [
     "log_n_scale",
     "pope_apply",
     "read_config",
+    "relative_bias",
+    "relative_index",
+    "relative_scores",
+    "relative_shift",
+    "relative_values",
     "rerope_distance",
     "rope",
     "rope_apply",

@@ -15,6 +15,7 @@ class Encoding:
         Short and stable.
     family
         How position enters: ``additive`` (to the embeddings), ``rotary`` (queries and keys turn), ``bias`` (to the logits),
+        ``relative`` (to the logits, by the content of queries or keys too),
         ``logits`` (a factor on the logits).
     functions
         Names in posref, the first is the one to start with.

@@ -6,6 +6,7 @@ from posref._catalogue_axes import AXES
 from posref._catalogue_distance import DISTANCES
 from posref._catalogue_logits import LOGITS
 from posref._catalogue_magnitudes import MAGNITUDES
+from posref._catalogue_relative import RELATIVE
 from posref._catalogue_rotary import ROTARY
 from posref._catalogue_use import USE
 from posref._encoding import Encoding
@@ -92,5 +93,6 @@ CATALOGUE: tuple[Encoding, ...] = (
             "The sign: T5 takes k - q; others take q - k. The float logarithm and the exact rule agree for all usual sizes.",
         ),
     ),
+    *RELATIVE,
     *LOGITS,
 )

@@ -150,6 +150,9 @@ def test_a_preset_is_arguments_that_the_function_takes(encoding: Encoding, name:
         "slopes": [0.5],
         "q_positions": [1],
         "k_positions": [0, 1],
-        "table": np.ones((32, 1)),
+        "table": np.ones((32, 64)),
+        "relative_position": [-1, 0, 1],
+        "num_keys": 3,
+        "index": [[0, 1], [2, 1]],
     }
     assert np.isfinite(function(*(inputs[p.name] for p in needed), **kwargs)).all()

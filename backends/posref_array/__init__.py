@@ -23,6 +23,13 @@ from posref_array.linear_judge import linear_attention
 from posref_array.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_array.pope import pope_apply
 from posref_array.positions import cu_seqlens_positions
+from posref_array.relative import (
+    relative_bias,
+    relative_index,
+    relative_scores,
+    relative_shift,
+    relative_values,
+)
 from posref_array.rotary import (
     rope,
     rope_apply,
@@ -53,6 +60,11 @@ __all__ = [
     "llama4_scale",
     "log_n_scale",
     "pope_apply",
+    "relative_bias",
+    "relative_index",
+    "relative_scores",
+    "relative_shift",
+    "relative_values",
     "rerope_distance",
     "rope",
     "rope_apply",

@@ -32,6 +32,13 @@ from posref_cupy.linear_judge import linear_attention
 from posref_cupy.logits import llama4_scale, log_n_scale, ssmax_scale
 from posref_cupy.pope import pope_apply
 from posref_cupy.positions import cu_seqlens_positions
+from posref_cupy.relative import (
+    relative_bias,
+    relative_index,
+    relative_scores,
+    relative_shift,
+    relative_values,
+)
 from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
 from posref_cupy.weights import rope_permute_weight
 from posref_cupy.xpos import xpos_scale
@@ -54,6 +61,11 @@ __all__ = [
     "llama4_scale",
     "log_n_scale",
     "pope_apply",
+    "relative_bias",
+    "relative_index",
+    "relative_scores",
+    "relative_shift",
+    "relative_values",
     "rerope_distance",
     "rope",
     "rope_apply",

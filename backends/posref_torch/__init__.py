@@ -24,6 +24,13 @@ from posref_torch.linear_judge import linear_attention
 from posref_torch.logits import llama4_scale, log_n_scale, ssmax_scale
 from posref_torch.pope import pope_apply
 from posref_torch.positions import cu_seqlens_positions
+from posref_torch.relative import (
+    relative_bias,
+    relative_index,
+    relative_scores,
+    relative_shift,
+    relative_values,
+)
 from posref_torch.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
 from posref_torch.weights import rope_permute_weight
 from posref_torch.xpos import xpos_scale
@@ -46,6 +53,11 @@ __all__ = [
     "llama4_scale",
     "log_n_scale",
     "pope_apply",
+    "relative_bias",
+    "relative_index",
+    "relative_scores",
+    "relative_shift",
+    "relative_values",
     "rerope_distance",
     "rope",
     "rope_apply",

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance import budgets_axes, budgets_distance, budgets_logits
+from posref_conformance import budgets_axes, budgets_distance, budgets_logits, budgets_relative
 from posref_conformance.budgets_frequencies import pixel_roundings
 from posref_conformance.case import Call
 from posref_conformance.roundings import (
@@ -215,4 +215,5 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     **budgets_axes.BUDGETS,
     **budgets_logits.BUDGETS,
     **budgets_distance.BUDGETS,
+    **budgets_relative.BUDGETS,
 }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import generators_axes, generators_distance, generators_logits
+from posref_conformance import generators_axes, generators_distance, generators_logits, generators_relative
 from posref_conformance.case import FLOATS, Call, Inputs
 from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
 from posref_conformance.generators_frequencies import pixels, scalings, softmax
@@ -215,4 +215,5 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     **generators_axes.GENERATORS,
     **generators_logits.GENERATORS,
     **generators_distance.GENERATORS,
+    **generators_relative.GENERATORS,
 }

@@ -29,6 +29,10 @@ LIKE_FIRST = (  # the result has the first argument's type
     "pope_apply",
     "attention",
     "linear_attention",
+    "relative_shift",
+    "relative_bias",
+    "relative_values",
+    "relative_scores",
 )
 AT_LEAST = {
     "rope_cos_sin": 1,
@@ -40,7 +44,7 @@ AT_LEAST = {
     "ssmax_scale": 1,
     "fope_cos_sin": 2,
 }  # the result is at least as wide as that argument
-INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions")
+INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions", "relative_index")
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 
 

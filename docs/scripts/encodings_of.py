@@ -30,6 +30,11 @@ FAMILIES = {
         "A number that depends on the positions $q$ of the query and $k$ of the key alone is added to each attention logit, "
         "after the scale. $h$ is the head. The causal mask is no part of it.",
     ),
+    "relative": (
+        "Relative to content",
+        "A term of the logit depends on the distance of query $i$ and key $j$ *and* on the query, the key, or what lies between "
+        "them. $T$ is a table, $d$ the number of channels of a head.",
+    ),
     "logits": (
         "Factors on the logits",
         "A factor that depends on the position $m$ of the query, or on the length $S$, multiplies the logits of its row: in "

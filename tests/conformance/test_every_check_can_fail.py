@@ -43,6 +43,7 @@ POSITIONS = {  # arguments that are positions
     "xpos_scale": (0,),
     "fope_cos_sin": (0,),
     "pope_apply": (1,),
+    "relative_index": (0,),
 }
 
 

@@ -60,6 +60,11 @@ CONTRACT = [
     "rope_permute_weight(weight, num_heads, *, to='half', rotary_dim=None, offset=0)",
     "cu_seqlens_positions(cu_seqlens)",
     "linear_attention(q, k, v, *, q_positions=None, k_positions=None, inv_freq=None, layout='half', feature='elu', mask=None)",
+    "relative_index(relative_position, left, right, *, outside='clip')",
+    "relative_shift(x, num_keys, *, rule='transformer-xl', outside='next-row')",
+    "relative_bias(x, table, index, *, side='query')",
+    "relative_values(weights, table, index)",
+    "relative_scores(q, k, table, index, *, content_bias=None, position_bias=None, key_term=False, scale=None)",
     "attention(q, k, v, *, bias=None, mask=None, scale=None)",
     "read_config(path_or_mapping, *, framework='transformers', seq_len=None)",
 ]

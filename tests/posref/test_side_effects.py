@@ -68,6 +68,21 @@ CALLS: dict[str, Args] = {
     "pope_apply": {"x": X, "positions": POSITIONS, "bias": -DRAW.random(8)},
     "rope_permute_weight": {"weight": DRAW.standard_normal((12, 5)), "num_heads": 2},
     "cu_seqlens_positions": {"cu_seqlens": np.array([0, 3, 3, 9])},
+    "relative_index": {"relative_position": POSITIONS, "left": 40, "right": 8},
+    "relative_shift": {"x": X, "num_keys": 7},
+    "relative_bias": {"x": X, "table": DRAW.standard_normal((3, 9, 8)), "index": DRAW.integers(-1, 9, (5, 7))},
+    "relative_values": {
+        "weights": DRAW.random((2, 3, 5, 7)),
+        "table": DRAW.standard_normal((3, 9, 8)),
+        "index": DRAW.integers(-1, 9, (5, 7)),
+    },
+    "relative_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "table": DRAW.standard_normal((9, 8)),
+        "index": DRAW.integers(-1, 9, (5, 7)),
+        "content_bias": DRAW.standard_normal((3, 8)),
+    },
     "linear_attention": {
         "q": X,
         "k": DRAW.standard_normal((2, 3, 7, 8)),
@@ -126,7 +141,7 @@ def as_lists(array: NDArray[Any]) -> Any:
 def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Callable[[NDArray[Any]], Any]) -> None:
     plain, changed = call(function, CALLS[function]), call(function, each(change, CALLS[function]))
     assert type(getattr(posref, function)(**each(change, CALLS[function]))) in (np.ndarray, tuple)
-    by_blas = ("attention", "linear_attention", "fope_cos_sin", "rope_scores")
+    by_blas = ("attention", "linear_attention", "fope_cos_sin", "rope_scores", "relative_bias", "relative_scores")
     if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10
         np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
     else:

@@ -24,6 +24,7 @@ import golden_distance
 import golden_formulas
 import golden_frequencies
 import golden_logits
+import golden_relative
 from golden_formulas import each
 from golden_rotary_cases import Args, Case
 
@@ -34,6 +35,7 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_axes, golden_axes.CASES),
     (golden_logits, golden_logits.CASES),
     (golden_distance, golden_distance.CASES),
+    (golden_relative, golden_relative.CASES),
 ]
 FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"

@@ -16,6 +16,7 @@ from posref_conformance.cases import (
     bias,
     distance,
     logits,
+    relative,
     rotary,
     rotation,
     scalings,
@@ -31,6 +32,7 @@ CASES: tuple[Case, ...] = (
     *additive.CASES,
     *bias.CASES,
     *logits.CASES,
+    *relative.CASES,
     *attention.CASES,
     *sizes.CASES,
 )

@@ -42,9 +42,33 @@ def linear_attention(args: Args) -> float:
     return float((q.shape[-1] + 2 * k.shape[-2] + 16) * U * (sizes / least + 1) * np.abs(v).max())
 
 
+def relative_bias(args: Args) -> float:
+    """A sum of d products."""
+    x, table = np.abs(args["x"]), np.abs(args["table"])
+    return float((x.shape[-1] + 2) * U * (x @ table.T).max())
+
+
+def relative_values(args: Args) -> float:
+    """A sum over the keys."""
+    weights = np.abs(args["weights"])
+    return float((weights.shape[-1] + 2) * U * weights.sum(axis=-1).max() * np.abs(args["table"]).max())
+
+
+def relative_scores(args: Args) -> float:
+    """Sums of d products, of queries that were rounded with their bias; the sum of up to three of them, and the scale."""
+    q, k, table = (np.abs(np.asarray(args[name])) for name in ("q", "k", "table"))
+    biases = [np.abs(np.asarray(args[name] or 0.0)).max() for name in ("content_bias", "position_bias")]
+    d, largest = q.shape[-1], max(k.max(), table.max())
+    size = d * ((q.max() + biases[0]) * k.max() + (q.max() + biases[1]) * table.max() + largest**2)
+    return float((d + 6) * U * size * (args["scale"] or d**-0.5))
+
+
 BOUNDS: dict[str, Callable[[Args], float]] = {
     "fope_cos_sin": fope_cos_sin,
     "linear_attention": linear_attention,
     "pope_apply": pope_apply,
+    "relative_bias": relative_bias,
+    "relative_scores": relative_scores,
+    "relative_values": relative_values,
     "rope_scores": rope_scores,
 }

@@ -1,0 +1,124 @@
+"""Cases for relative attention: rows of a table by the distance of query and key, and the shift that spares the look-up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from posref_conformance.case import Call, Case, Inputs, one, read_only, strided, transposed
+
+EITHER = ("int64", "int32")
+APART = np.arange(7)[None] - np.arange(5)[:, None]  # k - q of 5 queries and 7 keys
+ROWS = np.clip(APART, -3, 3) + 3
+SOME = np.where(np.abs(APART) > 2, -1, APART + 2)  # of 5 rows; far keys have none
+INDEX, SHIFT = "relative_index", "relative_shift"
+BIAS, VALUES, SCORES = "relative_bias", "relative_values", "relative_scores"
+
+
+def _index(name: str, relative: Any, left: int, right: int, **options: Any) -> Case:
+    return one(INDEX, name, lambda i: Call((i.typed(relative), left, right), dict(options)), dtypes=EITHER)
+
+
+def _shift(name: str, shape: tuple[int, ...], keys: int, **options: Any) -> Case:
+    return one(SHIFT, name, lambda i: Call((i.data(*shape), keys), dict(options)))
+
+
+def _bias(
+    i: Inputs, index: Any = ROWS, *, leading: tuple[int, ...] = (2, 3), heads: tuple[int, ...] = (), **options: Any
+) -> Call:
+    n = index.shape[-1 if options.get("side") == "key" else -2]
+    return Call((i.data(*leading, n, 6), i.data(*heads, 7, 6), index.copy()), options)
+
+
+def _values(i: Inputs, index: Any = ROWS, *, heads: tuple[int, ...] = ()) -> Call:
+    weights = i.typed(np.abs(i.data(2, 3, *index.shape[-2:])).astype(np.float64) / 3)
+    return Call((weights, i.data(*heads, 7, 4), index.copy()))
+
+
+def _scores(
+    i: Inputs, index: Any = ROWS, *, leading: tuple[int, ...] = (2, 3), biases: bool = False, **options: Any
+) -> Call:
+    q, k = index.shape[-2:]
+    if biases:
+        options |= {"content_bias": i.data(*leading[1:], 8), "position_bias": i.data(*leading[1:], 8)}
+    return Call((i.data(*leading, q, 8), i.data(*leading, k, 8), i.data(7, 8), index.copy()), options)
+
+
+def _shift_again(i: Inputs) -> list[Call]:
+    return [Call((i.data(2, 3, 5), 5)), Call((i.data(2, 3, 5), 5)), Call((i.data(2, 3, 5), 4))]
+
+
+def _bias_again(i: Inputs) -> list[Call]:
+    """A prompt, other numbers, other distances of the same shape, a decode step."""
+    return [_bias(i), _bias(i), _bias(i, ROWS[::-1]), _bias(i, ROWS[-1:])]
+
+
+def _values_again(i: Inputs) -> list[Call]:
+    return [_values(i), _values(i), _values(i, ROWS[:, ::-1])]
+
+
+def _scores_again(i: Inputs) -> list[Call]:
+    return [_scores(i), _scores(i), _scores(i, ROWS[::-1]), _scores(i, ROWS[-1:])]
+
+
+def _strided(i: Inputs) -> Call:
+    return Call((strided(i.data(5, 6)), read_only(transposed(i.data(7, 6))), strided(ROWS)))
+
+
+PER_BATCH = np.stack([ROWS, np.clip(APART - 20, -3, 3) + 3])[:, None]  # the second row of the batch is far ahead
+
+CASES: tuple[Case, ...] = (
+    _index("shaw", np.arange(-9, 10), 3, 3),
+    _index("one-less-on-the-right", np.arange(-9, 10), 4, 3),
+    _index("left-and-right", [-70, -65, -64, -1, 0, 7, 8, 9, 2**30, -(2**30)], 64, 8),
+    _index("causal", APART, 6, 0),
+    _index("no-row-beyond", np.arange(-9, 10), 3, 5, outside="none"),
+    _index("matrix", APART, 2, 2),
+    _index("empty", np.zeros((3, 0)), 2, 2),
+    _shift("transformer-xl", (2, 3, 5, 7), 7),
+    _shift("transformer-xl-masked", (2, 3, 5, 7), 7, outside="zero"),
+    _shift("conformer", (3, 5, 9), 5),
+    _shift("conformer-legacy", (3, 5, 5), 5),
+    _shift("xlnet", (2, 5, 12), 7, rule="xlnet"),
+    _shift("xlnet-all-columns", (2, 5, 7), 6, rule="xlnet"),
+    _shift("xlnet-masked", (2, 5, 7), 6, rule="xlnet", outside="zero"),
+    _shift("gemma-3n", (2, 4, 3, 5), 7, rule="gemma-3n"),
+    _shift("one-query", (3, 1, 7), 7),
+    _shift("more-queries", (3, 7, 4), 4),
+    _shift("no-queries", (3, 0, 7), 7),
+    one(SHIFT, "read-only-strided", lambda i: Call((read_only(strided(i.data(2, 5, 7))), 6))),
+    Case(SHIFT, "again", _shift_again),
+    one(BIAS, "shared-table", lambda i: _bias(i)),
+    one(BIAS, "table-per-head", lambda i: _bias(i, heads=(3,))),
+    one(BIAS, "of-keys", lambda i: _bias(i, side="key")),
+    one(BIAS, "of-keys-per-head", lambda i: _bias(i, heads=(3,), side="key")),
+    one(BIAS, "no-row-beyond", lambda i: _bias(i, SOME)),
+    one(BIAS, "per-batch", lambda i: _bias(i, PER_BATCH)),
+    one(BIAS, "decode", lambda i: _bias(i, ROWS[-1:])),
+    one(BIAS, "more-queries", lambda i: _bias(i, np.ascontiguousarray(ROWS.T))),
+    one(BIAS, "no-queries", lambda i: _bias(i, ROWS[:0])),
+    one(BIAS, "no-keys", lambda i: _bias(i, ROWS[:, :0])),
+    one(BIAS, "read-only-strided", _strided),
+    Case(BIAS, "again", _bias_again),
+    one(VALUES, "shared-table", lambda i: _values(i)),
+    one(VALUES, "table-per-head", lambda i: _values(i, heads=(3,))),
+    one(VALUES, "no-row-beyond", lambda i: _values(i, SOME)),
+    one(VALUES, "per-batch", lambda i: _values(i, PER_BATCH)),
+    one(VALUES, "decode", lambda i: _values(i, ROWS[-1:])),
+    one(VALUES, "no-keys", lambda i: _values(i, ROWS[:, :0])),
+    one(VALUES, "no-queries", lambda i: _values(i, ROWS[:0])),
+    Case(VALUES, "again", _values_again),
+    one(SCORES, "shaw", lambda i: _scores(i)),
+    one(SCORES, "transformer-xl", lambda i: _scores(i, biases=True)),
+    one(SCORES, "one-bias-for-all-heads", lambda i: _scores(i, content_bias=i.data(8), position_bias=i.data(1, 8))),
+    one(SCORES, "key-query", lambda i: _scores(i, key_term=True)),
+    one(SCORES, "scale", lambda i: _scores(i, scale=1.0)),
+    one(SCORES, "no-row-beyond", lambda i: _scores(i, SOME)),
+    one(SCORES, "no-heads-axis", lambda i: _scores(i, leading=())),
+    one(SCORES, "per-batch", lambda i: _scores(i, PER_BATCH)),
+    one(SCORES, "decode", lambda i: _scores(i, ROWS[-1:], biases=True)),
+    one(SCORES, "no-queries", lambda i: _scores(i, ROWS[:0])),
+    one(SCORES, "no-keys", lambda i: _scores(i, ROWS[:, :0])),
+    Case(SCORES, "again", _scores_again),
+)

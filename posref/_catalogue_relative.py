@@ -1,0 +1,67 @@
+"""Catalogue records: terms of the logits that depend on queries, keys or what lies between them, and on how far they are apart."""
+
+from __future__ import annotations
+
+from posref._encoding import Encoding
+
+RELATIVE: tuple[Encoding, ...] = (
+    Encoding(
+        "shaw",
+        "relative",
+        "Relative keys and values (Shaw)",
+        ("relative_index", "relative_scores", "relative_values", "relative_bias"),
+        r"q_i \cdot (k_j + T_{\mathrm{clip}(j - i, -L, R) + L}) / \sqrt{d}",
+        "Shaw et al., Self-Attention with Relative Position Representations (1803.02155); code of tensorflow/tensor2tensor",
+        "tensor2tensor, Music Transformer, BERT's relative_key, SpeechT5, Wav2Vec2-BERT, SeamlessM4T v2",
+        (
+            ("shaw", "left=16, right=16"),
+            ("bert, relative_key (q - k)", "left=511, right=511"),
+            ("speecht5 (q - k)", "left=160, right=159"),
+            ("wav2vec2-bert, seamless-m4t-v2", "left=64, right=8"),
+            ("music transformer", "a window as long as the sequence, and relative_shift for the look-up"),
+            ("bert, relative_key_query", "relative_scores(key_term=True)"),
+        ),
+        (
+            "The sign: k - q in Shaw, tensor2tensor, Wav2Vec2-BERT and MaxViT; q - k in BERT's relative_key, SpeechT5, DeBERTa, "
+            "Transformer-XL and Swin.",
+            "The ends: [-K, K] (Shaw), [-L, L - 1] (SpeechT5, DeBERTa), left and right of their own (Wav2Vec2-BERT).",
+            "The scale: the sum is divided by sqrt(d) (BERT), or each term (Wav2Vec2-BERT): one value, other roundings.",
+            "The values have a table as well in Shaw; in most later models the keys alone.",
+        ),
+    ),
+    Encoding(
+        "transformer-xl",
+        "relative",
+        "Transformer-XL's relative attention and its shift",
+        ("relative_shift", "relative_scores", "relative_index"),
+        r"\bigl((q_i + u) \cdot k_j + (q_i + v) \cdot W R_{i - j}\bigr) / \sqrt{d}",
+        "Dai et al., Transformer-XL (1901.02860), sec. 3.3 and app. B; code of kimiyoung/transformer-xl",
+        "Transformer-XL, XLNet, Conformer (ESPnet, NeMo, Wav2Vec2-Conformer), Gemma 3n's and 4's audio encoders",
+        (
+            ("transformer-xl, rows klen - 1 .. 0", "outside='next-row'"),
+            ("conformer, rows L - 1 .. -(L - 1)", "num_keys=7"),
+            ("xlnet, rows klen .. -qlen + 1", "rule='xlnet'"),
+            ("gemma-3n, rows left .. -right of a block", "rule='gemma-3n'"),
+        ),
+        (
+            "The window: klen rows (Transformer-XL), 2 L - 1 (Conformer), klen + qlen (XLNet), left + right + 1 (Gemma 3n).",
+            "ESPnet's first Conformers had L rows without a causal mask: what stands in the future is another query's score.",
+            "R: sinusoids of the paper, concatenated (Transformer-XL, XLNet) or interleaved (Conformer); tensor2tensor's (Gemma 3n).",
+            "u and v: in all but Gemma 3n.",
+        ),
+    ),
+    Encoding(
+        "inkling",
+        "relative",
+        "Inkling's relative bias",
+        ("relative_bias", "relative_index"),
+        r"r_i \cdot P_{i - j} \text{ for } 0 \le i - j < E, \text{ else } 0",
+        "transformers, InklingRelativeLogits; lucidrains/x-transformers, RelativeProj",
+        "Inkling",
+        (("inkling, index relative_index(q - k, 0, extent - 1, outside='none')", "side='query'"),),
+        (
+            "Beyond the extent the bias is 0, and the key stays visible; a window would hide it.",
+            "Inkling multiplies the bias by its logit scaling, as the query; x-transformers does not.",
+        ),
+    ),
+)
