@@ -1,4 +1,4 @@
-"""Catalogue records: terms of the logits that depend on queries, keys or what lies between them, and on how far they are apart."""
+"""Catalogue records: terms of the logits that depend on content, and on how far query and key are apart."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RELATIVE: tuple[Encoding, ...] = (
         (
             "The window: klen rows (Transformer-XL), 2 L - 1 (Conformer), klen + qlen (XLNet), left + right + 1 (Gemma 3n).",
             "ESPnet's first Conformers had L rows without a causal mask: what stands in the future is another query's score.",
-            "R: sinusoids of the paper, concatenated (Transformer-XL, XLNet) or interleaved (Conformer); tensor2tensor's (Gemma 3n).",
+            "R: sinusoids, concatenated (Transformer-XL, XLNet) or interleaved (Conformer); Gemma 3n has tensor2tensor's ladder.",
             "u and v: in all but Gemma 3n.",
         ),
     ),

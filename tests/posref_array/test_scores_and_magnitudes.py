@@ -12,7 +12,6 @@ from checks_kit import booleans, failures, floats, numbers, off, whole
 import posref
 import posref_array
 
-
 FUNCTIONS = (
     "cu_seqlens_positions",
     "dual_chunk_distance",

@@ -21,6 +21,7 @@ X = torch.randn(2, 3, 5, 10, generator=g)
 COS, SIN = torch.randn(5, 4, generator=g), torch.randn(5, 4, generator=g)
 W, ROWS, SLOPES = torch.rand(4, generator=g), torch.randn(32, 3, generator=g), torch.rand(3, generator=g)
 MAP = torch.tensor([0, 1, 2, 0])
+KEYS = torch.randn(5, 10, generator=g)
 MASK = torch.ones(5, 5, dtype=torch.bool).tril(-1)
 YARN = posref.YarnScaling(4.0, 64)
 SCALINGS = {  # one field, a ramp, a ramp by rotations, lists
@@ -77,6 +78,13 @@ def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "rope_permute_weight": lambda: posref_torch.rope_permute_weight(
             ROWS, 4, to="interleaved", rotary_dim=4, offset=1
         ),
+        "relative_index": lambda: posref_torch.relative_index(p - 5, 3, 2),
+        "relative_shift": lambda: posref_torch.relative_shift(x, 4, outside="zero"),
+        "relative_shift in XLNet": lambda: posref_torch.relative_shift(x, 4, rule="xlnet"),
+        "relative_shift in Gemma 3n": lambda: posref_torch.relative_shift(x, 9, rule="gemma-3n"),
+        "relative_bias": lambda: posref_torch.relative_bias(x, KEYS, p[:, None] % 4 - 1, side="query"),
+        "relative_values": lambda: posref_torch.relative_values(MASK.float(), KEYS, (p[:, None] - p) % 5 - 1),
+        "relative_scores": lambda: posref_torch.relative_scores(x, x, KEYS, (p[:, None] - p) % 5, key_term=True),
         "linear_attention": lambda: posref_torch.linear_attention(x, x, x, mask=MASK, **TURNING),
     }
 

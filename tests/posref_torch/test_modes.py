@@ -68,6 +68,11 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "fope_cos_sin": posref_torch.fope_cos_sin(p, cos[0].abs(), rows[:4], rows[4:8], 5),
         "pope_apply": posref_torch.pope_apply(x, p, bias=-cos[0, :1].abs()),
         "rope_permute_weight": posref_torch.rope_permute_weight(rows, 4, rotary_dim=4, offset=1),
+        "relative_index": posref_torch.relative_index(p - 5, 3, 2),
+        "relative_shift": posref_torch.relative_shift(x, 4),
+        "relative_bias": posref_torch.relative_bias(x, rows.mT[:, :8], p[:, None] % 4 - 1),
+        "relative_values": posref_torch.relative_values(bias, rows, (p[:, None] - p) % 8 - 1),
+        "relative_scores": posref_torch.relative_scores(x, x, x[0, 0], (p[:, None] - p) % 5, content_bias=x[0, :, 0]),
         "linear_attention": posref_torch.linear_attention(
             x, x, x, q_positions=p, k_positions=p, inv_freq=cos[0].abs(), mask=mask
         ),

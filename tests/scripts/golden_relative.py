@@ -36,7 +36,9 @@ def relative_shift(x: Nested, num_keys: int, rule: str, outside: str) -> Nested:
         width, first = num_keys, 0
     rows = [[mpf(v) for v in buffer[i * width : i * width + num_keys]] for i in range(q)]
     if outside == "zero":
-        rows = [[v if 0 <= j - i + first < columns else mpf(0) for j, v in enumerate(row)] for i, row in enumerate(rows)]
+        rows = [
+            [v if 0 <= j - i + first < columns else mpf(0) for j, v in enumerate(row)] for i, row in enumerate(rows)
+        ]
     return rows
 
 
@@ -82,7 +84,9 @@ def relative_scores(
 
     def score(x: list[Any], y: list[Any], t: list[Any]) -> Any:
         channels = zip(x, y, t, u, v, strict=True)
-        return factor * sum((mpf(a) + e) * b + (mpf(a) + f) * c + (b * c if key_term else 0) for a, b, c, e, f in channels)
+        return factor * sum(
+            (mpf(a) + e) * b + (mpf(a) + f) * c + (b * c if key_term else 0) for a, b, c, e, f in channels
+        )
 
     return [
         [score(x, [mpf(b) for b in k[j]], row_of(table, n)) for j, n in enumerate(index[i])] for i, x in enumerate(q)

@@ -1,0 +1,169 @@
+"""Relative attention against transformers' own modules, on random inputs in float32."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from posref import relative_bias, relative_index, relative_scores, relative_shift, relative_values, sinusoidal
+
+torch = pytest.importorskip("torch", reason="needs torch, which transformers computes with")
+pytest.importorskip("transformers", reason="needs the peers extra (transformers)")
+
+pytestmark = pytest.mark.peers
+
+U = 2.0**-24  # unit roundoff of float32, in which transformers computes
+Floats = NDArray[Any]
+DRAW = np.random.default_rng(43)
+HEADS, D, LENGTH = 3, 8, 7
+
+
+def modeling(name: str) -> Any:
+    return importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+
+
+def configured(name: str, config: str, **values: Any) -> Any:
+    return getattr(importlib.import_module(f"transformers.models.{name}.configuration_{name}"), config)(**values)
+
+
+def normal(*shape: int) -> Any:
+    """A tensor of random numbers; the reference takes the same ones."""
+    return torch.tensor(DRAW.normal(size=shape), dtype=torch.float32)
+
+
+def randomised(module: Any) -> Any:
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(normal(*parameter.shape))
+    return module.eval()
+
+
+def array(tensor: Any) -> Floats:
+    return np.asarray(tensor.detach().double().numpy())
+
+
+def near(got: Floats, theirs: Any, size: Floats, terms: int) -> None:
+    """Sums of so many terms of that size, in float32; and a table with a row changed would be noticed."""
+    assert np.shape(got) == tuple(theirs.shape)
+    error, bound = np.abs(got - array(theirs)), terms * U * size
+    assert (error <= bound).all(), (error / bound).max()
+    assert (np.abs(np.roll(got, 1, axis=-1) - array(theirs)) > bound).any()
+
+
+def scored(theirs: Any, q: Any, k: Any, table: Any, rows: Any, *, terms: int = D + 6, **options: Any) -> None:
+    """Against all of the logits."""
+    given = [array(t) for t in (q, k, table)]
+    options = {name: array(v) if torch.is_tensor(v) else v for name, v in options.items()}
+    sizes = {name: np.abs(v) if isinstance(v, np.ndarray) else v for name, v in options.items()}
+    near(relative_scores(*given, rows, **options), theirs,
+         relative_scores(*map(np.abs, given), rows, **sizes), terms)  # fmt: skip
+
+
+def apart(q: int, k: int) -> Floats:
+    return np.arange(k)[None] - np.arange(q)[:, None]
+
+
+def test_relative_keys_with_two_ends() -> None:
+    """Wav2Vec2-BERT: k - q from -left to right, each term scaled on its own."""
+    q, k = normal(2, HEADS, 5, D), normal(2, HEADS, 9, D)
+    weight = normal(3 + 2 + 1, D)
+    module = torch.nn.Module()
+    module.left_max_position_embeddings, module.right_max_position_embeddings = 3, 2
+    module.distance_embedding, module.scaling = torch.nn.Embedding.from_pretrained(weight), D**-0.5
+    same_q, bias = modeling("wav2vec2_bert")._apply_relative_key_position_encoding(module, q, k)
+    scored(same_q @ k.mT * module.scaling + bias, q, k, weight, relative_index(apart(5, 9), 3, 2))
+
+
+@pytest.mark.parametrize("name", ["wav2vec2_conformer", "wav2vec2_bert"])
+def test_the_conformers_shift(name: str) -> None:
+    values = {"hidden_size": HEADS * D, "num_attention_heads": HEADS, "position_embeddings_type": "relative"}
+    config = {"wav2vec2_bert": "Wav2Vec2BertConfig", "wav2vec2_conformer": "Wav2Vec2ConformerConfig"}[name]
+    modules = modeling(name)
+    attention = getattr(modules, config.replace("Config", "SelfAttention"))(configured(name, config, **values))
+    embedding = getattr(modules, config.replace("Config", "RelPositionalEmbedding"))(configured(name, config, **values))
+    module = randomised(attention)
+    q, k = normal(2, HEADS, LENGTH, D), normal(2, HEADS, LENGTH, D)
+    sinusoids = embedding(torch.zeros(1, LENGTH, HEADS * D))
+    biased, bias = modules._apply_relative_position_encoding(module, q, k, sinusoids)
+    theirs = biased @ k.mT * module.scaling + bias
+    distances = np.arange(LENGTH - 1, -LENGTH, -1)
+    ours = sinusoidal(distances, HEADS * D)
+    # an angle below 7 made in float32, then sin: (2 + 7) u and the cast
+    assert np.abs(ours - array(sinusoids)[0]).max() <= 12 * U
+    table = module.linear_pos(sinusoids).view(2 * LENGTH - 1, HEADS, D).transpose(0, 1)
+    rows = relative_index(apart(LENGTH, LENGTH), LENGTH - 1, LENGTH - 1)
+    scored(theirs, q, k, table, rows, content_bias=module.pos_bias_u, position_bias=module.pos_bias_v)
+
+
+@pytest.mark.parametrize(("q", "k"), [(7, 7), (3, 7), (1, 7), (5, 5)])
+def test_the_shift_of_xlnet(q: int, k: int) -> None:
+    """With memory there are more keys than queries; the table has a row for klen down to -qlen + 1."""
+    attention = modeling("xlnet").XLNetRelativeAttention
+    x = normal(2, HEADS, q, q + k)
+    theirs = attention.rel_shift_bnij(x, klen=k)
+    assert np.array_equal(relative_shift(array(x), k, rule="xlnet"), array(theirs))
+    assert q == 1 or not np.array_equal(relative_shift(array(x), k), array(theirs))
+
+
+def test_xlnets_scores() -> None:
+    q, k, table = normal(2, HEADS, 3, D), normal(2, HEADS, LENGTH, D), normal(HEADS, LENGTH + 3, D)
+    u, v = normal(HEADS, D), normal(HEADS, D)
+    shifted = modeling("xlnet").XLNetRelativeAttention.rel_shift_bnij((q + v[:, None]) @ table.mT, klen=LENGTH)
+    theirs = ((q + u[:, None]) @ k.mT + shifted) * D**-0.5
+    rows = relative_index(apart(3, LENGTH) - (LENGTH - 3), LENGTH, 3 - 1)
+    scored(theirs, q, k, table, rows, content_bias=u, position_bias=v)
+
+
+def test_speecht5_has_one_row_less_on_the_right() -> None:
+    embedding = randomised(modeling("speecht5").SpeechT5RelativePositionalEncoding(D, max_length=4))
+    theirs = array(embedding(torch.zeros(1, 11, 1)))
+    rows, table = relative_index(-apart(11, 11), 4, 3), array(embedding.pe_k.weight)
+    assert np.array_equal(table[rows], theirs)
+    assert not np.array_equal(np.concatenate([table, table[:1]])[relative_index(-apart(11, 11), 4, 4)], theirs)
+
+
+def test_inklings_bias_is_0_beyond_its_extent() -> None:
+    module = randomised(modeling("inkling").InklingRelativeLogits(D, 4))
+    states, at = normal(2, 5, HEADS, D), np.arange(5) + 6
+    theirs = module(states, torch.tensor(at), torch.arange(11))
+    rows = relative_index(at[:, None] - np.arange(11), 0, 3, outside="none")
+    x, table = array(states.transpose(1, 2)), array(module.proj.T)
+    assert (array(theirs)[..., rows < 0] == 0).all()
+    near(relative_bias(x, table, rows), theirs, relative_bias(np.abs(x), np.abs(table), rows), D + 2)
+
+
+@pytest.mark.parametrize(("left", "right"), [(4, 2), (5, 0), (1, 3)])
+def test_the_blocks_of_gemma_3n(left: int, right: int) -> None:
+    values = {"hidden_size": HEADS * D, "conf_num_attention_heads": HEADS}
+    context = {"conf_attention_context_left": left, "conf_attention_context_right": right}
+    module = modeling("gemma3n").Gemma3nAudioRelativePositionEmbedding(
+        configured("gemma3n", "Gemma3nAudioConfig", **values, **context)
+    )
+    module = randomised(module)
+    back, width = left - 1, 3
+    keys = width + back + right
+    q, k = normal(2, 2, width, HEADS, D), normal(2, 2, keys, HEADS, D)  # (batch, blocks, places, heads, channels)
+    theirs = module(q, k)
+    signal = sinusoidal(np.arange(back, -right - 1, -1), HEADS * D, endpoint=True, layout="concatenated")
+    table = module.pos_proj(torch.tensor(signal, dtype=torch.float32)).reshape(-1, HEADS, D).transpose(0, 1)
+    rows = relative_index(np.arange(keys)[None] - (np.arange(width)[:, None] + back), back, right, outside="none")
+    of_heads = [t.permute(0, 1, 3, 2, 4) for t in (q, k)]  # (batch, blocks, heads, places, channels)
+    # their signal is made in float32, with angles up to 4 u 5: 30 u of the signal, times a projection of 24 channels
+    weight = array(module.pos_proj.weight)
+    slack = 30 * 24 * np.abs(weight).max() * np.abs(array(q)).max() * D
+    given = [array(t) for t in (*of_heads, table)]
+    size = relative_scores(*map(np.abs, given), rows, scale=1.0) + slack / (D + 6)
+    near(relative_scores(*given, rows, scale=1.0), theirs.permute(0, 2, 1, 3, 4), size, D + 6)
+
+
+def test_relative_values_are_shaws() -> None:
+    """In torch, as tensor2tensor has it: rows gathered for all pairs, then a product per query."""
+    w, table = torch.softmax(normal(2, HEADS, 5, LENGTH), dim=-1), normal(7, D)
+    rows = relative_index(apart(5, LENGTH), 3, 3)
+    theirs = torch.einsum("bhqk,qkd->bhqd", w, table[torch.tensor(rows)])
+    size = relative_values(array(w), np.abs(array(table)), rows)
+    near(relative_values(array(w), array(table), rows), theirs, size, LENGTH + 2)

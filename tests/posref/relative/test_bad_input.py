@@ -1,0 +1,136 @@
+"""Bad input to relative attention."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from bad_calls import (
+    ONES,
+    Args,
+    Bad,
+    a_flag,
+    a_number,
+    a_word,
+    an_integer,
+    arguments,
+    check,
+    covered,
+    names,
+    numbers,
+    positions,
+    public,
+    several,
+)
+
+import posref
+
+HERE, INDEX = np.arange(3), np.zeros((3, 5), int)
+
+# Calls that work: what the bad ones change.
+VALID: dict[str, Args] = {
+    "relative_index": {"relative_position": HERE, "left": 2, "right": 2},
+    "relative_shift": {"x": ONES((3, 5)), "num_keys": 4},
+    "relative_bias": {"x": ONES((3, 4)), "table": ONES((6, 4)), "index": INDEX},
+    "relative_values": {"weights": ONES((3, 5)), "table": ONES((6, 4)), "index": INDEX},
+    "relative_scores": {"q": ONES((3, 4)), "k": ONES((5, 4)), "table": ONES((6, 4)), "index": INDEX},
+}
+
+WITH_ROWS = "relative_bias relative_values relative_scores"
+NO_ROW = "must be in 0 .. 5 for 6 rows, or -1, got"
+LEADING = "table and index must have leading axes that broadcast, got"
+
+ROWS: list[Bad] = [
+    *positions("relative_index", "relative_position", whole=True),
+    *an_integer("relative_index", "left", 0, -1),
+    *an_integer("relative_index", "right", 0, -1),
+    *a_word("relative_index", "outside", "clip", "none"),
+    *numbers("relative_shift", "x"),
+    *several("relative_shift", "x", (ONES(3), ValueError, "must be (..., q, columns), got shape (3,)")),
+    *an_integer("relative_shift", "num_keys", 0, -1),
+    ("relative_shift", {"num_keys": 6}, ValueError, "num_keys must be at most 5 for x with 5 columns, got 6"),
+    (
+        "relative_shift",
+        {"num_keys": 5, "rule": "xlnet"},
+        ValueError,
+        "num_keys must be at most 4 for x with 5 columns, got 5",
+    ),
+    *a_word("relative_shift", "rule", "transformer-xl", "xlnet", "gemma-3n"),
+    *a_word("relative_shift", "outside", "next-row", "zero"),
+]
+
+PRODUCTS: list[Bad] = [
+    *numbers("relative_bias", "x"),
+    *numbers("relative_values", "weights"),
+    *numbers("relative_scores", "q"),
+    *numbers("relative_scores", "k"),
+    *numbers(WITH_ROWS, "table"),
+    *positions(WITH_ROWS, "index", whole=True),
+    *several(WITH_ROWS, "index", (INDEX + 6, IndexError, f"{NO_ROW} 6"), (INDEX - 2, IndexError, f"{NO_ROW} -2")),
+    ("relative_bias", {"x": ONES(4)}, ValueError, "x must be (..., n, d), got shape (4,)"),
+    ("relative_bias", {"x": ONES((3, 0))}, ValueError, "x must be (..., n, d), got shape (3, 0)"),
+    ("relative_values", {"weights": ONES(5)}, ValueError, "weights must be (..., q, k), got shape (5,)"),
+    *several(
+        "relative_bias relative_scores",
+        "table",
+        (ONES((6, 3)), ValueError, "must be (..., rows, 4) with at least one row, got shape (6, 3)"),
+        (ONES((0, 4)), ValueError, "must be (..., rows, 4) with at least one row, got shape (0, 4)"),
+        (ONES(4), ValueError, "must be (..., rows, 4) with at least one row, got shape (4,)"),
+    ),
+    ("relative_values", {"table": ONES((0, 4))}, ValueError,
+     "table must be (..., rows, e) with at least one row, got shape (0, 4)"),
+    *several(
+        "relative_bias",
+        "index",
+        (HERE, ValueError, "must be (..., 3, k) for x of shape (3, 4), got shape (3,)"),
+        (INDEX[:2], ValueError, "must be (..., 3, k) for x of shape (3, 4), got shape (2, 5)"),
+    ),
+    ("relative_bias", {"index": INDEX[:, :4], "side": "key"}, ValueError,
+     "index must be (..., q, 3) for x of shape (3, 4), got shape (3, 4)"),
+    ("relative_values", {"index": INDEX.T}, ValueError,
+     "index must be (..., 3, 5) for weights of shape (3, 5), got shape (5, 3)"),
+    ("relative_bias", {"x": ONES((2, 3, 4)), "table": ONES((3, 6, 4))}, ValueError,
+     f"x, {LEADING} (2, 3, 4), (3, 6, 4) and (3, 5)"),
+    *a_word("relative_bias", "side", "query", "key"),
+    ("relative_scores", {"q": ONES(4)}, ValueError, "q and k must be (..., q, d) and (..., k, d), got (4,) and (5, 4)"),
+    ("relative_scores", {"k": ONES((5, 3))}, ValueError,
+     "q and k must be (..., q, d) and (..., k, d), got (3, 4) and (5, 3)"),
+    ("relative_scores", {"q": ONES((2, 3, 4)), "k": ONES((3, 5, 4))}, ValueError,
+     "q and k must have leading axes that broadcast, got (2, 3, 4) and (3, 5, 4)"),
+    ("relative_scores", {"index": INDEX[:, :4]}, ValueError,
+     "index must end in (3, 5), queries and keys, got shape (3, 4)"),
+    *numbers("relative_scores", "content_bias")[:3],
+    *numbers("relative_scores", "position_bias")[:3],
+    *several(
+        "relative_scores",
+        "content_bias",
+        (ONES(3), ValueError, "of shape (3,) must broadcast against (4,), q without its sequence axis"),
+        (1.0, ValueError, "of shape () must broadcast against (4,), q without its sequence axis"),
+    ),
+    *a_flag("relative_scores", "key_term"),
+    *a_number("relative_scores", "scale", "a finite number"),
+]  # fmt: skip
+
+CASES = [*ROWS, *PRODUCTS]
+
+
+@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
+def test_bad_input(bad: Bad) -> None:
+    check(VALID, bad)
+
+
+def test_no_argument_escapes() -> None:
+    assert arguments(public("relative").items()) == covered(CASES)
+
+
+@pytest.mark.parametrize("function", public("relative"))
+def test_the_unchanged_call_works(function: str) -> None:
+    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+
+
+def test_an_argument_that_escapes_is_noticed() -> None:
+    def relative_bias(x: Any, *, colour: str = "red") -> None: ...
+
+    assert arguments([("relative_bias", relative_bias)]) - covered(CASES) == {("relative_bias", "colour")}

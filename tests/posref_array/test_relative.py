@@ -1,0 +1,84 @@
+"""Relative attention on every library: values, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from array_kit import LIBRARIES, Library
+from checks_kit import failures, floats, numbers, off, whole
+
+import posref_array
+
+GOOD: dict[str, dict[str, Any]] = {
+    "relative_index": {"relative_position": whole(3), "left": 2, "right": 1},
+    "relative_shift": {"x": floats(3, 5), "num_keys": 4},
+    "relative_bias": {"x": floats(3, 4), "table": floats(6, 4), "index": whole(3, 5)},
+    "relative_values": {"weights": floats(3, 5), "table": floats(6, 2), "index": whole(3, 5)},
+    "relative_scores": {"q": floats(3, 4), "k": floats(5, 4), "table": floats(6, 4), "index": whole(3, 5)},
+}
+INTEGERS = "index must be an array of integers, got type"
+
+BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+    ("relative_index", {"relative_position": floats(3)}, TypeError, "relative_position must be an array of integers"),
+    ("relative_index", {"left": -1}, ValueError, "left must be an integer >= 0, got -1"),
+    ("relative_index", {"right": 2.0}, TypeError, "right must be an integer >= 0, got 2.0"),
+    ("relative_index", {"outside": "wrap"}, ValueError, "outside must be one of 'clip', 'none', got 'wrap'"),
+    ("relative_shift", {"x": whole(3, 5)}, TypeError, "x must be a floating array, got type"),
+    ("relative_shift", {"x": floats(5)}, ValueError, r"x must be \(..., q, columns\), got shape \(5,\)"),
+    ("relative_shift", {"num_keys": 6}, ValueError, "num_keys must be at most 5 for x with 5 columns, got 6"),
+    ("relative_shift", {"rule": "bert"}, ValueError, "rule must be one of 'transformer-xl', 'xlnet', 'gemma-3n'"),
+    ("relative_shift", {"outside": "one"}, ValueError, "outside must be one of 'next-row', 'zero', got 'one'"),
+    ("relative_bias", {"x": whole(3, 4)}, TypeError, "x must be a floating array, got type"),
+    ("relative_bias", {"table": floats(6, 3)}, ValueError, r"table must be \(..., rows, 4\) with at least one row"),
+    ("relative_bias", {"index": floats(3, 5)}, TypeError, INTEGERS),
+    ("relative_bias", {"index": whole(2, 5)}, ValueError, r"index must be \(..., 3, k\) for x of shape \(3, 4\)"),
+    ("relative_bias", {"side": "value"}, ValueError, "side must be one of 'query', 'key', got 'value'"),
+    ("relative_values", {"table": floats(0, 2)}, ValueError, r"table must be \(..., rows, e\) with at least one row"),
+    ("relative_values", {"index": floats(3, 5)}, TypeError, INTEGERS),
+    ("relative_values", {"index": whole(3, 4)}, ValueError, r"index must be \(..., 3, 5\) for weights of shape"),
+    ("relative_scores", {"k": floats(5, 3)}, ValueError, r"q and k must be \(..., q, d\) and \(..., k, d\), got"),
+    ("relative_scores", {"index": whole(3, 4)}, ValueError, r"index must end in \(3, 5\), queries and keys, got"),
+    ("relative_scores", {"content_bias": floats(3)}, ValueError, r"content_bias of shape \(3,\) must broadcast"),
+    ("relative_scores", {"position_bias": whole(4)}, TypeError, "position_bias must be a floating array, got type"),
+    ("relative_scores", {"key_term": 1}, TypeError, "key_term must be True or False, got 1"),
+    ("relative_scores", {"scale": float("nan")}, ValueError, "scale must be a finite number, got nan"),
+]
+ROWLESS = ("relative_bias", "relative_values", "relative_scores")
+
+
+def call(lib: Library, function: str, changed: dict[str, Any]) -> Any:
+    given = {**GOOD[function], **changed}
+    made = {name: value(lib) if callable(value) else value for name, value in given.items()}
+    return getattr(posref_array, function)(**made, xp=lib.xp)
+
+
+@pytest.mark.parametrize("function", GOOD)
+@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
+def test_values(lib: Library, function: str) -> None:
+    assert failures(lib, function) == []
+    assert failures(lib, function, off) != []
+
+
+@pytest.mark.parametrize("function", GOOD)
+@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
+def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
+    call(lib, function, {})
+
+
+@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
+@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
+def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as caught:
+        call(lib, function, changed)
+    assert type(caught.value) is error
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("function", ROWLESS)
+@pytest.mark.parametrize("row", [6, -2])
+@pytest.mark.parametrize("lib", [lib for lib in LIBRARIES if lib.name != "torch"], ids=lambda lib: lib.name)
+def test_rows_that_there_are_not_are_refused_where_looking_costs_nothing(lib: Library, row: int, function: str) -> None:
+    index = lib.xp.reshape(numbers(*[0, row, 0, 0, 0] * 3)(lib), (3, 5))
+    with pytest.raises(IndexError, match=r"index must be in 0 \.\. 5 for 6 rows, or -1, got another"):
+        call(lib, function, {"index": lambda lib: index})
