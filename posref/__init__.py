@@ -11,6 +11,7 @@ from posref.judge import attention
 from posref.linear_judge import linear_attention
 from posref.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref.positions import cu_seqlens_positions
+from posref.relative.disentangled import deberta_bucket, disentangled_scores
 from posref.relative.gathered import relative_bias, relative_scores, relative_values
 from posref.relative.rows import relative_index, relative_shift
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
@@ -66,6 +67,8 @@ __all__ = [
     "alibi_slopes",
     "attention",
     "cu_seqlens_positions",
+    "deberta_bucket",
+    "disentangled_scores",
     "dual_chunk_distance",
     "fope_cos_sin",
     "grid_coordinates",

@@ -51,6 +51,28 @@ RELATIVE: tuple[Encoding, ...] = (
         ),
     ),
     Encoding(
+        "deberta",
+        "relative",
+        "DeBERTa's disentangled attention",
+        ("deberta_bucket", "disentangled_scores"),
+        r"\bigl(q_i \cdot k_j + q_i \cdot K^r_{\delta(i, j)} + k_j \cdot Q^r_{\delta(i, j)}\bigr) / \sqrt{3 d}",
+        "He et al., DeBERTa (2006.03654), eq. 2 to 4; code of microsoft/DeBERTa",
+        "DeBERTa, DeBERTa V2 and V3, mDeBERTa, SEW-D",
+        (
+            ("deberta", "disentangled_scores of q - k, tables of 2 min(length, 512) rows"),
+            ("deberta-v2, v3 (microsoft)", "num_buckets=256, max_distance=512"),
+            ("deberta-v2, v3 (transformers)", "num_buckets=256, max_distance=512, beyond='grow'"),
+            ("sew-d", "num_buckets=256, max_distance=512, beyond='grow'"),
+        ),
+        (
+            "The row of p2c: the paper's eq. 4 has delta(j, i), Microsoft's code and transformers delta(i, j).",
+            "512 or more away: Microsoft clamps the distance (bucket -255, row 1), transformers and Microsoft's first version "
+            "the row alone (row 0).",
+            "Fewer queries than keys: transformers swaps the number of buckets and the distance in p2c; its shapes do not fit.",
+            "Position to position is in Microsoft's code alone.",
+        ),
+    ),
+    Encoding(
         "inkling",
         "relative",
         "Inkling's relative bias",

@@ -54,3 +54,34 @@ def gathered(
     except ValueError:
         shapes = f"{tuple(x)}, {tuple(table)} and {tuple(index)}"
         raise ValueError(f"{name}, table and index must have leading axes that broadcast, got {shapes}") from None
+
+
+def disentangled(
+    q: tuple[int, ...],
+    k: tuple[int, ...],
+    relative: tuple[int, ...],
+    tables: dict[str, tuple[int, ...]],
+    p2p: bool,
+) -> None:
+    """Refuse shapes that do not fit each other in disentangled attention."""
+    wanted = (q[-2], k[-2])
+    if tuple(relative[-2:]) != wanted:
+        raise ValueError(f"relative must end in {wanted}, queries and keys, got shape {tuple(relative)}")
+    for name, table in tables.items():
+        if len(table) < 2 or table[-1] != q[-1] or not table[-2] or table[-2] % 2:
+            raise ValueError(
+                f"{name} must be (..., rows, {q[-1]}) with an even number of rows, got shape {tuple(table)}"
+            )
+    try:
+        np.broadcast_shapes(q[:-2], k[:-2], relative[:-2], *(table[:-2] for table in tables.values()))
+    except ValueError:
+        shapes = ", ".join(str(tuple(s)) for s in (q, k, relative, *tables.values()))
+        raise ValueError(f"q, k, relative and tables must have leading axes that broadcast, got {shapes}") from None
+    if p2p and len(tables) < 2:
+        raise ValueError(
+            f"p2p must be False without both pos_k and pos_q, got True with {', '.join(tables) or 'neither'}"
+        )
+    if p2p and q[-2] > tables["pos_q"][-2] // 2:
+        raise ValueError(
+            f"p2p must be False for more than {tables['pos_q'][-2] // 2} queries, half the rows, got {q[-2]}"
+        )

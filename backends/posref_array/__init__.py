@@ -16,6 +16,7 @@ from posref_array.axes import (
     rope_mixed_cos_sin,
 )
 from posref_array.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_array.disentangled import deberta_bucket, disentangled_scores
 from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_array.fope import fope_cos_sin
 from posref_array.judge import attention
@@ -50,6 +51,8 @@ __all__ = [
     "attention",
     "bind",
     "cu_seqlens_positions",
+    "deberta_bucket",
+    "disentangled_scores",
     "dual_chunk_distance",
     "fope_cos_sin",
     "grid_coordinates",

@@ -11,6 +11,7 @@ from posref_array import (
     additive,
     axes,
     bias,
+    disentangled,
     distance,
     fope,
     judge,
@@ -67,6 +68,8 @@ FUNCTIONS = (
     relative.relative_bias,
     relative.relative_values,
     relative.relative_scores,
+    disentangled.deberta_bucket,
+    disentangled.disentangled_scores,
     judge.attention,
     linear_judge.linear_attention,
 )

@@ -70,7 +70,7 @@ def relative_bias(x: Array, table: Array, index: Array, *, side: str = "query", 
     xp = namespace(xp, x)
     for name, array in (("x", x), ("table", table)):
         require_floating(name, array)
-    return xp.astype(_bias(x, table, index, side, working_type(xp, x, table), xp), x.dtype, copy=False)
+    return xp.astype(pair_products(x, table, index, side, working_type(xp, x, table), xp), x.dtype, copy=False)
 
 
 def relative_values(weights: Array, table: Array, index: Array, *, xp: Namespace | None = None) -> Array:
@@ -115,9 +115,9 @@ def relative_scores(
         wide_q if bias is None else wide_q + xp.astype(_per_head(bias, name, q), work, copy=False)
         for name, bias in given[3:]
     )
-    positions = _bias(placed, table, index, "query", work, xp)
+    positions = pair_products(placed, table, index, "query", work, xp)
     if boolean(key_term, "key_term"):
-        positions = positions + _bias(wide_k, table, index, "key", work, xp)
+        positions = positions + pair_products(wide_k, table, index, "key", work, xp)
     if of_content[-2:] != tuple(positions.shape[-2:]):
         raise ValueError(f"index must end in {of_content[-2:]}, queries and keys, got shape {tuple(index.shape)}")
     return xp.astype(factor * (content @ xp.matrix_transpose(wide_k) + positions), q.dtype, copy=False)
@@ -127,7 +127,8 @@ def _zeros(x: Array, columns: int, xp: Namespace) -> Array:
     return xp.zeros((*x.shape[:-1], columns), dtype=x.dtype, device=device_of(x))
 
 
-def _bias(x: Array, table: Array, index: Array, side: str, work: Any, xp: Namespace) -> Array:
+def pair_products(x: Array, table: Array, index: Array, side: str, work: Any, xp: Namespace) -> Array:
+    """Products of queries or keys with the table row of each pair, (..., q, k), in the type ``work``."""
     of_query = choice(side, "side", ("query", "key")) == "query"
     require_integers("index", index)
     shape = gathered("x", x.shape, table.shape, index.shape, side=side)

@@ -25,6 +25,7 @@ from posref_cupy.axes import (
     rope_mixed_cos_sin,
 )
 from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_cupy.disentangled import deberta_bucket, disentangled_scores
 from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_cupy.fope import fope_cos_sin
 from posref_cupy.judge import attention
@@ -51,6 +52,8 @@ __all__ = [
     "arrays",
     "attention",
     "cu_seqlens_positions",
+    "deberta_bucket",
+    "disentangled_scores",
     "dual_chunk_distance",
     "fope_cos_sin",
     "grid_coordinates",

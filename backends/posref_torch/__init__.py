@@ -17,6 +17,7 @@ from posref_torch.axes import (
     rope_mixed_cos_sin,
 )
 from posref_torch.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_torch.disentangled import deberta_bucket, disentangled_scores
 from posref_torch.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_torch.fope import fope_cos_sin
 from posref_torch.judge import attention
@@ -43,6 +44,8 @@ __all__ = [
     "arrays",
     "attention",
     "cu_seqlens_positions",
+    "deberta_bucket",
+    "disentangled_scores",
     "dual_chunk_distance",
     "fope_cos_sin",
     "grid_coordinates",

@@ -8,7 +8,8 @@ rounded before; float64 counts twice, as the reference is float64 too. With sum|
     relative_values     w T over k keys                                         (k + 2) u sum|.|          native: + 2.5 u_o sum|.|
     relative_scores     q + u and q + v, two or three such sums, their sum, the scale
                                                                                 (d + 6) u sum|.|          native: + 5 u_o sum|.|
-    relative_index, relative_shift: equality
+    disentangled_scores up to four such sums, their sum, the scale              (d + 6) u sum|.|          native: + 5 u_o sum|.|
+    relative_index, relative_shift, deberta_bucket: equality
 
 native: products or sums that are rounded on the way, 2 u_o, and half of one for a tie; scores round q + u as well, and the terms
 once more where they meet and where they are scaled.
@@ -70,10 +71,18 @@ def _scores(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Boun
     return sums(size, args[0].shape[-1] + 6, expected[0], dtypes[0], native=5.0)
 
 
+def _disentangled(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    args, kwargs = magnitudes(call)
+    size = posref.disentangled_scores(*args, **kwargs)
+    return sums(size, args[0].shape[-1] + 6, expected[0], dtypes[0], native=5.0)
+
+
 BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "relative_index": exact_equality,
     "relative_shift": exact_equality,
     "relative_bias": _bias,
     "relative_values": _values,
     "relative_scores": _scores,
+    "deberta_bucket": exact_equality,
+    "disentangled_scores": _disentangled,
 }

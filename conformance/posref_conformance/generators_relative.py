@@ -69,10 +69,38 @@ def _scores(draw: Draw, dtype: str) -> Build:
     return build
 
 
+def _bucket(draw: Draw, dtype: str) -> Build:
+    from hypothesis import strategies as st
+
+    relative, buckets = some_positions(draw, sizes(draw, 2), 1500), draw(st.integers(2, 64))
+    options: dict[str, Any] = {"num_buckets": buckets, "max_distance": buckets // 2 + draw(st.integers(2, 900))}
+    options |= options_of(draw, beyond=["clamp", "grow"])
+    return lambda i: Call((i.typed(relative),), {k: v for k, v in options.items() if v not in (256, 512)})
+
+
+def _disentangled(draw: Draw, dtype: str) -> Build:
+    from hypothesis import strategies as st
+
+    q, k, span, d = (draw(st.integers(*bounds)) for bounds in ((0, 4), (0, 5), (1, 5), (1, 6)))
+    relative = some_positions(draw, (q, k), 7)
+    tables = [name for name in ("pos_k", "pos_q") if draw(st.booleans())]
+    options = options_of(draw, p2c=["code", "paper"], scale=[None, 1.0])
+    if len(tables) == 2 and q <= span:
+        options |= options_of(draw, p2p=[False, True])
+
+    def build(i: Inputs) -> Call:
+        args = i.data(2, 2, q, d), i.data(2, 1, k, d), relative.copy()
+        return Call(args, options | {name: i.data(2, 2 * span, d) for name in tables})
+
+    return build
+
+
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Build]]] = {
     "relative_index": (WHOLE, _index),
     "relative_shift": (FLOATS, _shift),
     "relative_bias": (FLOATS, _bias),
     "relative_values": (FLOATS, _values),
     "relative_scores": (FLOATS, _scores),
+    "deberta_bucket": (WHOLE, _bucket),
+    "disentangled_scores": (FLOATS, _disentangled),
 }

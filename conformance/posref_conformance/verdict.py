@@ -33,6 +33,7 @@ LIKE_FIRST = (  # the result has the first argument's type
     "relative_bias",
     "relative_values",
     "relative_scores",
+    "disentangled_scores",
 )
 AT_LEAST = {
     "rope_cos_sin": 1,
@@ -44,7 +45,7 @@ AT_LEAST = {
     "ssmax_scale": 1,
     "fope_cos_sin": 2,
 }  # the result is at least as wide as that argument
-INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions", "relative_index")
+INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions", "relative_index", "deberta_bucket")
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 
 

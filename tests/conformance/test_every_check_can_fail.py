@@ -44,6 +44,7 @@ POSITIONS = {  # arguments that are positions
     "fope_cos_sin": (0,),
     "pope_apply": (1,),
     "relative_index": (0,),
+    "deberta_bucket": (0,),
 }
 
 

@@ -23,6 +23,7 @@ CASES = [(book["function"], case) for book in map(json.loads, (f.read_text() for
 # Functions that only move numbers around are held to equality.
 EQUAL = (
     "cu_seqlens_positions",
+    "deberta_bucket",
     "grid_positions",
     "learned",
     "relative_index",
@@ -131,6 +132,8 @@ FAULTS: dict[str, Args] = {
     "alibi_slopes": {"num_heads": 9},
     "attention": {"mask": None},
     "cu_seqlens_positions": {"cu_seqlens": [0, 2, 4, 11]},
+    "deberta_bucket": {"max_distance": 600},
+    "disentangled_scores": {"scale": 0.3},
     "dual_chunk_distance": {"critical": False, "local_size": 0},
     "fope_cos_sin": {"pad_sin": 0.5},
     "grid_coordinates": {"normalize": "separate"},

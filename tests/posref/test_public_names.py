@@ -65,6 +65,8 @@ CONTRACT = [
     "relative_bias(x, table, index, *, side='query')",
     "relative_values(weights, table, index)",
     "relative_scores(q, k, table, index, *, content_bias=None, position_bias=None, key_term=False, scale=None)",
+    "deberta_bucket(relative_position, *, num_buckets=256, max_distance=512, beyond='clamp')",
+    "disentangled_scores(q, k, relative, *, pos_k=None, pos_q=None, p2c='code', p2p=False, scale=None)",
     "attention(q, k, v, *, bias=None, mask=None, scale=None)",
     "read_config(path_or_mapping, *, framework='transformers', seq_len=None)",
 ]

@@ -83,6 +83,14 @@ CALLS: dict[str, Args] = {
         "index": DRAW.integers(-1, 9, (5, 7)),
         "content_bias": DRAW.standard_normal((3, 8)),
     },
+    "deberta_bucket": {"relative_position": POSITIONS},
+    "disentangled_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "relative": DRAW.integers(-9, 9, (5, 7)),
+        "pos_k": DRAW.standard_normal((3, 10, 8)),
+        "pos_q": DRAW.standard_normal((3, 10, 8)),
+    },
     "linear_attention": {
         "q": X,
         "k": DRAW.standard_normal((2, 3, 7, 8)),
@@ -141,7 +149,15 @@ def as_lists(array: NDArray[Any]) -> Any:
 def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Callable[[NDArray[Any]], Any]) -> None:
     plain, changed = call(function, CALLS[function]), call(function, each(change, CALLS[function]))
     assert type(getattr(posref, function)(**each(change, CALLS[function]))) in (np.ndarray, tuple)
-    by_blas = ("attention", "linear_attention", "fope_cos_sin", "rope_scores", "relative_bias", "relative_scores")
+    by_blas = (
+        "attention",
+        "linear_attention",
+        "fope_cos_sin",
+        "rope_scores",
+        "relative_bias",
+        "relative_scores",
+        "disentangled_scores",
+    )
     if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10
         np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
     else:

@@ -16,6 +16,14 @@ GOOD: dict[str, dict[str, Any]] = {
     "relative_bias": {"x": floats(3, 4), "table": floats(6, 4), "index": whole(3, 5)},
     "relative_values": {"weights": floats(3, 5), "table": floats(6, 2), "index": whole(3, 5)},
     "relative_scores": {"q": floats(3, 4), "k": floats(5, 4), "table": floats(6, 4), "index": whole(3, 5)},
+    "deberta_bucket": {"relative_position": whole(3)},
+    "disentangled_scores": {
+        "q": floats(3, 4),
+        "k": floats(5, 4),
+        "relative": whole(3, 5),
+        "pos_k": floats(6, 4),
+        "pos_q": floats(6, 4),
+    },
 }
 INTEGERS = "index must be an array of integers, got type"
 
@@ -43,6 +51,19 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("relative_scores", {"position_bias": whole(4)}, TypeError, "position_bias must be a floating array, got type"),
     ("relative_scores", {"key_term": 1}, TypeError, "key_term must be True or False, got 1"),
     ("relative_scores", {"scale": float("nan")}, ValueError, "scale must be a finite number, got nan"),
+    ("deberta_bucket", {"relative_position": floats(3)}, TypeError, "relative_position must be an array of integers"),
+    ("deberta_bucket", {"num_buckets": 1}, ValueError, "num_buckets must be an integer >= 2, got 1"),
+    ("deberta_bucket", {"max_distance": 129}, ValueError, "max_distance must be > 129, the exact range of 256 buckets"),
+    ("deberta_bucket", {"beyond": "wrap"}, ValueError, "beyond must be one of 'clamp', 'grow', got 'wrap'"),
+    ("disentangled_scores", {"q": whole(3, 4)}, TypeError, "q must be a floating array, got type"),
+    ("disentangled_scores", {"k": floats(5, 3)}, ValueError, r"q and k must be \(..., q, d\) and \(..., k, d\), got"),
+    ("disentangled_scores", {"relative": floats(3, 5)}, TypeError, "relative must be an array of integers"),
+    ("disentangled_scores", {"relative": whole(5, 3)}, ValueError, r"relative must end in \(3, 5\), queries and keys"),
+    ("disentangled_scores", {"pos_k": floats(5, 4)}, ValueError, "pos_k must be .* with an even number of rows, got"),
+    ("disentangled_scores", {"pos_q": whole(6, 4)}, TypeError, "pos_q must be a floating array, got type"),
+    ("disentangled_scores", {"p2c": "both"}, ValueError, "p2c must be one of 'code', 'paper', got 'both'"),
+    ("disentangled_scores", {"p2p": True, "pos_k": None}, ValueError, "p2p must be False without both pos_k and pos_q"),
+    ("disentangled_scores", {"scale": "1"}, TypeError, "scale must be a finite number, got '1'"),
 ]
 ROWLESS = ("relative_bias", "relative_values", "relative_scores")
 

@@ -85,6 +85,8 @@ def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "relative_bias": lambda: posref_torch.relative_bias(x, KEYS, p[:, None] % 4 - 1, side="query"),
         "relative_values": lambda: posref_torch.relative_values(MASK.float(), KEYS, (p[:, None] - p) % 5 - 1),
         "relative_scores": lambda: posref_torch.relative_scores(x, x, KEYS, (p[:, None] - p) % 5, key_term=True),
+        "deberta_bucket": lambda: posref_torch.deberta_bucket(p - 5, num_buckets=8, max_distance=20),
+        "disentangled_scores": lambda: posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_q=KEYS[:4]),
         "linear_attention": lambda: posref_torch.linear_attention(x, x, x, mask=MASK, **TURNING),
     }
 

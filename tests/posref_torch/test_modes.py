@@ -73,6 +73,8 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "relative_bias": posref_torch.relative_bias(x, rows.mT[:, :8], p[:, None] % 4 - 1),
         "relative_values": posref_torch.relative_values(bias, rows, (p[:, None] - p) % 8 - 1),
         "relative_scores": posref_torch.relative_scores(x, x, x[0, 0], (p[:, None] - p) % 5, content_bias=x[0, :, 0]),
+        "deberta_bucket": posref_torch.deberta_bucket(p - 5),
+        "disentangled_scores": posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_k=x[0, :, :4]),
         "linear_attention": posref_torch.linear_attention(
             x, x, x, q_positions=p, k_positions=p, inv_freq=cos[0].abs(), mask=mask
         ),

@@ -20,6 +20,7 @@ from typing import Any
 
 import golden_axes
 import golden_cases
+import golden_disentangled
 import golden_distance
 import golden_formulas
 import golden_frequencies
@@ -36,6 +37,7 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_logits, golden_logits.CASES),
     (golden_distance, golden_distance.CASES),
     (golden_relative, golden_relative.CASES),
+    (golden_disentangled, golden_disentangled.CASES),
 ]
 FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"

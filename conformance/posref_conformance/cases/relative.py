@@ -14,6 +14,7 @@ ROWS = np.clip(APART, -3, 3) + 3
 SOME = np.where(np.abs(APART) > 2, -1, APART + 2)  # of 5 rows; far keys have none
 INDEX, SHIFT = "relative_index", "relative_shift"
 BIAS, VALUES, SCORES = "relative_bias", "relative_values", "relative_scores"
+BUCKET, DISENTANGLED = "deberta_bucket", "disentangled_scores"
 
 
 def _index(name: str, relative: Any, left: int, right: int, **options: Any) -> Case:
@@ -66,6 +67,28 @@ def _strided(i: Inputs) -> Call:
     return Call((strided(i.data(5, 6)), read_only(transposed(i.data(7, 6))), strided(ROWS)))
 
 
+def _bucket(name: str, relative: Any, **options: Any) -> Case:
+    return one(BUCKET, name, lambda i: Call((i.typed(relative),), dict(options)), dtypes=EITHER)
+
+
+def _disentangled(
+    i: Inputs,
+    relative: Any = -APART,
+    *,
+    heads: tuple[int, ...] = (3,),
+    tables: str = "kq",
+    rows: int = 8,
+    **options: Any,
+) -> Call:
+    q, k = relative.shape[-2:]
+    options = {f"pos_{t}": i.data(*heads, rows, 8) for t in tables} | options
+    return Call((i.data(2, 3, q, 8), i.data(2, 3, k, 8), relative.copy()), options)
+
+
+def _disentangled_again(i: Inputs) -> list[Call]:
+    return [_disentangled(i), _disentangled(i), _disentangled(i, APART), _disentangled(i, -APART[-1:])]
+
+
 PER_BATCH = np.stack([ROWS, np.clip(APART - 20, -3, 3) + 3])[:, None]  # the second row of the batch is far ahead
 
 CASES: tuple[Case, ...] = (
@@ -109,6 +132,29 @@ CASES: tuple[Case, ...] = (
     one(VALUES, "no-keys", lambda i: _values(i, ROWS[:, :0])),
     one(VALUES, "no-queries", lambda i: _values(i, ROWS[:0])),
     Case(VALUES, "again", _values_again),
+    _bucket("deberta-v3", np.arange(-530, 531, 7)),
+    _bucket(
+        "edges", [-512, -511, -510, -129, -128, -127, 0, 127, 128, 129, 130, 200, 256, 300, 400, 510, 511, 512, 2000]
+    ),
+    _bucket("grows", [-5000, -513, -512, -511, 511, 512, 513, 700, 2**30], beyond="grow"),
+    _bucket("few", np.arange(-30, 31), num_buckets=8, max_distance=20),
+    _bucket("two", np.arange(-6, 7), num_buckets=2, max_distance=5),
+    _bucket("matrix", 60 * APART, num_buckets=32, max_distance=128),
+    _bucket("empty", np.zeros((3, 0))),
+    one(DISENTANGLED, "deberta", lambda i: _disentangled(i)),
+    one(DISENTANGLED, "content-to-position", lambda i: _disentangled(i, tables="k")),
+    one(DISENTANGLED, "position-to-content", lambda i: _disentangled(i, tables="q")),
+    one(DISENTANGLED, "paper", lambda i: _disentangled(i, p2c="paper")),
+    one(DISENTANGLED, "position-to-position", lambda i: _disentangled(i, p2p=True, rows=10)),
+    one(DISENTANGLED, "content-alone", lambda i: _disentangled(i, tables="")),
+    one(DISENTANGLED, "far", lambda i: _disentangled(i, 3 * APART)),
+    one(DISENTANGLED, "shared-table", lambda i: _disentangled(i, heads=())),
+    one(DISENTANGLED, "scale", lambda i: _disentangled(i, scale=0.25)),
+    one(DISENTANGLED, "per-batch", lambda i: _disentangled(i, np.stack([-APART, 2 - APART])[:, None])),
+    one(DISENTANGLED, "one-query", lambda i: _disentangled(i, -APART[-1:])),
+    one(DISENTANGLED, "no-queries", lambda i: _disentangled(i, APART[:0])),
+    one(DISENTANGLED, "no-keys", lambda i: _disentangled(i, APART[:, :0])),
+    Case(DISENTANGLED, "again", _disentangled_again),
     one(SCORES, "shaw", lambda i: _scores(i)),
     one(SCORES, "transformer-xl", lambda i: _scores(i, biases=True)),
     one(SCORES, "one-bias-for-all-heads", lambda i: _scores(i, content_bias=i.data(8), position_bias=i.data(1, 8))),

@@ -63,7 +63,15 @@ def relative_scores(args: Args) -> float:
     return float((d + 6) * U * size * (args["scale"] or d**-0.5))
 
 
+def disentangled_scores(args: Args) -> float:
+    """Up to four sums of d products, their sum, and the scale."""
+    arrays = [np.abs(np.asarray(args[name])) for name in ("q", "k", "pos_k", "pos_q") if args[name] is not None]
+    d = arrays[0].shape[-1]
+    return float((d + 6) * U * 4 * d * max(a.max() for a in arrays) ** 2 * (args["scale"] or d**-0.5))
+
+
 BOUNDS: dict[str, Callable[[Args], float]] = {
+    "disentangled_scores": disentangled_scores,
     "fope_cos_sin": fope_cos_sin,
     "linear_attention": linear_attention,
     "pope_apply": pope_apply,

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from posref import relative_bias, relative_index, relative_scores, relative_shift, relative_values, sinusoidal
+from posref import (
+    deberta_bucket,
+    disentangled_scores,
+    relative_bias,
+    relative_index,
+    relative_scores,
+    relative_shift,
+    relative_values,
+    sinusoidal,
+)
 
 torch = pytest.importorskip("torch", reason="needs torch, which transformers computes with")
 pytest.importorskip("transformers", reason="needs the peers extra (transformers)")
@@ -167,3 +176,83 @@ def test_relative_values_are_shaws() -> None:
     theirs = torch.einsum("bhqk,qkd->bhqd", w, table[torch.tensor(rows)])
     size = relative_values(array(w), np.abs(array(table)), rows)
     near(relative_values(array(w), array(table), rows), theirs, size, LENGTH + 2)
+
+
+# --- DeBERTa ---------------------------------------------------------------------------------------------------------
+
+
+def of_heads(x: Any) -> Any:
+    return x.view(*x.shape[:-1], HEADS, D).transpose(-2, -3)
+
+
+def deberta_v1(q: Any, k: Any, most: int) -> tuple[Any, Any, Any]:
+    """The logits of transformers, and the two projected tables of the relative positions within the span."""
+    values = {"hidden_size": HEADS * D, "num_attention_heads": HEADS, "max_relative_positions": most}
+    config = configured("deberta", "DebertaConfig", relative_attention=True, pos_att_type="c2p|p2c", **values)
+    module = randomised(modeling("deberta").DisentangledSelfAttention(config))
+    table, span = normal(2 * most, HEADS * D), min(max(q.shape[-2], k.shape[-2]), most)
+    scaled = q / (3 * D) ** 0.5
+    relative = modeling("deberta").build_relative_position(q, k)
+    theirs = scaled @ k.mT + module.disentangled_att_bias(scaled, k, relative, table, 3)
+    rows = table[most - span : most + span]
+    return theirs, of_heads(module.pos_proj(rows)), of_heads(module.pos_q_proj(rows))
+
+
+def deberta_v2(q: Any, k: Any, buckets: int, most: int) -> tuple[Any, Any, Any]:
+    values = {"hidden_size": HEADS * D, "num_attention_heads": HEADS, "max_relative_positions": most}
+    values |= {"position_buckets": buckets, "pos_att_type": "p2c|c2p", "share_att_key": True}
+    config = configured("deberta_v2", "DebertaV2Config", relative_attention=True, **values)
+    module = randomised(modeling("deberta_v2").DisentangledSelfAttention(config))
+    table = normal(2 * buckets, HEADS * D)
+    flat_q, flat_k = q.flatten(0, 1), k.flatten(0, 1)
+    content = flat_q @ flat_k.mT / (3 * D) ** 0.5
+    theirs = content + module.disentangled_attention_bias(flat_q, flat_k, None, table, 3)
+    return theirs.unflatten(0, q.shape[:2]), of_heads(module.key_proj(table)), of_heads(module.query_proj(table))
+
+
+def disentangled(theirs: Any, q: Any, k: Any, relative: Any, pos_k: Any, pos_q: Any, p2c: str = "code") -> None:
+    given = [array(t) for t in (q, k)]
+    tables = {"pos_k": array(pos_k), "pos_q": array(pos_q)}
+    size = disentangled_scores(*map(np.abs, given), relative, p2c=p2c, **{n: np.abs(t) for n, t in tables.items()})
+    near(disentangled_scores(*given, relative, p2c=p2c, **tables), theirs, size, D + 8)
+
+
+@pytest.mark.parametrize("length", [5, 9])
+def test_deberta(length: int) -> None:
+    """D23: the code's row for p2c, and not the paper's; also beyond the span."""
+    q, k = normal(2, HEADS, length, D), normal(2, HEADS, length, D)
+    theirs, pos_k, pos_q = deberta_v1(q, k, 6)
+    disentangled(theirs, q, k, -apart(length, length), pos_k, pos_q)
+    with pytest.raises(AssertionError):
+        disentangled(theirs, q, k, -apart(length, length), pos_k, pos_q, p2c="paper")
+
+
+def test_deberta_v2_with_buckets() -> None:
+    """D24: keys that are 12 or more in the future have row 0, as the buckets grow on; clamped they would have row 1."""
+    q, k = normal(2, HEADS, 17, D), normal(2, HEADS, 17, D)
+    theirs, pos_k, pos_q = deberta_v2(q, k, 8, 12)
+    buckets = {beyond: deberta_bucket(-apart(17, 17), num_buckets=8, max_distance=12, beyond=beyond) for beyond in
+               ("clamp", "grow")}  # fmt: skip
+    assert (np.clip(buckets["grow"], -8, 7) != np.clip(buckets["clamp"], -8, 7)).any()
+    disentangled(theirs, q, k, buckets["grow"], pos_k, pos_q)
+    with pytest.raises(AssertionError):
+        disentangled(theirs, q, k, buckets["clamp"], pos_k, pos_q)
+
+
+@pytest.mark.parametrize(("buckets", "most"), [(256, 512), (32, 128), (8, 20), (6, 100), (128, 512)])
+def test_their_logarithm_is_the_integer_rule(buckets: int, most: int) -> None:
+    distances = np.arange(-most + 1, most)
+    theirs = modeling("deberta_v2").make_log_bucket_position(torch.tensor(distances), buckets, most)
+    assert np.array_equal(deberta_bucket(distances, num_buckets=buckets, max_distance=most), array(theirs))
+    other = deberta_bucket(distances, num_buckets=buckets, max_distance=most + most // 2)
+    assert not np.array_equal(other, array(theirs))
+
+
+@pytest.mark.xfail(strict=True, raises=(AssertionError, RuntimeError), reason="transformers swaps position_buckets and "
+                   "max_relative_positions where there are fewer queries than keys, and broadcasts one row to all")  # fmt: skip
+@pytest.mark.parametrize("queries", [1, 3])
+def test_deberta_v2_with_fewer_queries_than_keys(queries: int) -> None:
+    q, k = normal(2, HEADS, queries, D), normal(2, HEADS, 7, D)
+    theirs, pos_k, pos_q = deberta_v2(q, k, 8, 12)
+    relative = deberta_bucket(-apart(queries, 7), num_buckets=8, max_distance=12, beyond="grow")
+    disentangled(theirs, q, k, relative, pos_k, pos_q)

@@ -36,6 +36,14 @@ VALID: dict[str, Args] = {
     "relative_bias": {"x": ONES((3, 4)), "table": ONES((6, 4)), "index": INDEX},
     "relative_values": {"weights": ONES((3, 5)), "table": ONES((6, 4)), "index": INDEX},
     "relative_scores": {"q": ONES((3, 4)), "k": ONES((5, 4)), "table": ONES((6, 4)), "index": INDEX},
+    "deberta_bucket": {"relative_position": HERE, "num_buckets": 8, "max_distance": 20},
+    "disentangled_scores": {
+        "q": ONES((3, 4)),
+        "k": ONES((5, 4)),
+        "relative": INDEX,
+        "pos_k": ONES((6, 4)),
+        "pos_q": ONES((6, 4)),
+    },
 }
 
 WITH_ROWS = "relative_bias relative_values relative_scores"
@@ -113,7 +121,38 @@ PRODUCTS: list[Bad] = [
     *a_number("relative_scores", "scale", "a finite number"),
 ]  # fmt: skip
 
-CASES = [*ROWS, *PRODUCTS]
+RELATIVE, TABLES = "disentangled_scores", "must be (..., rows, 4) with an even number of rows, got shape"
+DEBERTA: list[Bad] = [
+    *positions("deberta_bucket", "relative_position", whole=True),
+    *an_integer("deberta_bucket", "num_buckets", 2, 1, 0),
+    *an_integer("deberta_bucket", "max_distance", 1, 0),
+    ("deberta_bucket", {"max_distance": 5}, ValueError,
+     "max_distance must be > 5, the exact range of 8 buckets, got 5"),
+    *a_word("deberta_bucket", "beyond", "clamp", "grow"),
+    *numbers(RELATIVE, "q"),
+    *numbers(RELATIVE, "k"),
+    *positions(RELATIVE, "relative", whole=True),
+    ("disentangled_scores", {"q": ONES(4)}, ValueError,
+     "q and k must be (..., q, d) and (..., k, d), got (4,) and (5, 4)"),
+    ("disentangled_scores", {"k": ONES((5, 3))}, ValueError,
+     "q and k must be (..., q, d) and (..., k, d), got (3, 4) and (5, 3)"),
+    (RELATIVE, {"relative": INDEX.T}, ValueError, "relative must end in (3, 5), queries and keys, got shape (5, 3)"),
+    *numbers(RELATIVE, "pos_k")[:3],
+    *numbers(RELATIVE, "pos_q")[:3],
+    *several(RELATIVE, "pos_k", (ONES((5, 4)), ValueError, f"{TABLES} (5, 4)"), (ONES(4), ValueError, f"{TABLES} (4,)")),
+    *several(RELATIVE, "pos_q", (ONES((6, 3)), ValueError, f"{TABLES} (6, 3)"), (ONES((0, 4)), ValueError, f"{TABLES} (0, 4)")),
+    (RELATIVE, {"q": ONES((2, 3, 4)), "pos_k": ONES((3, 6, 4))}, ValueError,
+     "q, k, relative and tables must have leading axes that broadcast, got (2, 3, 4), (5, 4), (3, 5), (3, 6, 4), (6, 4)"),
+    *a_word(RELATIVE, "p2c", "code", "paper"),
+    *a_flag(RELATIVE, "p2p"),
+    (RELATIVE, {"p2p": True, "pos_q": None}, ValueError,
+     "p2p must be False without both pos_k and pos_q, got True with pos_k"),
+    (RELATIVE, {"p2p": True, "pos_q": ONES((4, 4))}, ValueError,
+     "p2p must be False for more than 2 queries, half the rows, got 3"),
+    *a_number(RELATIVE, "scale", "a finite number"),
+]  # fmt: skip
+
+CASES = [*ROWS, *PRODUCTS, *DEBERTA]
 
 
 @pytest.mark.parametrize("bad", CASES, ids=names(CASES))
