@@ -219,6 +219,9 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "rope/tail-interleaved": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "alibi_bias/decode-signed": ({"ignores form"}, "no key is later than the query"),
     "alibi_bias/decode-key": ({"counts from 0, argument 1"}, "the form does not look at the query"),
+    "deberta_bucket/two": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
+    "disentangled_scores/no-queries": ({"ignores pos_k", "ignores pos_q"}, "no entry"),
+    "disentangled_scores/no-keys": ({"ignores pos_k", "ignores pos_q"}, "no entry"),
     "t5_bucket/few": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
     "t5_bucket/decoder-few": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
 }
