@@ -29,6 +29,28 @@ ROTARY: tuple[Encoding, ...] = (
         ),
     ),
     Encoding(
+        "rope-partial",
+        "rotary",
+        "Partial rotary",
+        _ROPE,
+        r"w_i = b^{-2i/d} \text{ for the } d \text{ channels of a block; the other } D - d \text{ pass}",
+        "Wang and Komatsuzaki, GPT-J (mesh-transformer-jax); GPT-NeoX, rotary_pct; transformers, partial_rotary_factor",
+        "GPT-J, GPT-NeoX, Phi, StableLM, GLM, Nemotron, MiniMax, DeepSeek's attention with latents",
+        (
+            ("gpt-j", "dim=64, layout='interleaved'"),
+            ("gpt-neox-20b", "dim=24"),
+            ("phi-2", "dim=32"),
+            ("glm-4", "dim=64, layout='interleaved'"),
+            ("any", "int(head_dim * partial_rotary_factor) for dim: the exponent and the pairs are the block's"),
+            ("deepseek-v4, heads of 512", "the tail: dim=64, offset=448, layout='interleaved'"),
+        ),
+        (
+            "The block: the first channels of the head nearly everywhere, the last ones in DeepSeek-V4.",
+            "The exponent: the block's d here; the whole head's D in Gemma 4, which is another encoding (rope-proportional).",
+            "An odd int(D p): transformers makes (d + 1) / 2 frequencies; posref refuses an odd dim.",
+        ),
+    ),
+    Encoding(
         "rope-linear",
         "rotary",
         "Position interpolation",

@@ -70,6 +70,7 @@ def vjepa2(x: Floats, p: int) -> Floats:
 
 ENCODINGS: dict[str, Encode] = {
     "rope": stretched(None),
+    "rope-partial": lambda x, p: rope(x, [p], dim=4, offset=2),
     "rope-linear": stretched(posref.LinearScaling(4.0)),
     "rope-ntk": stretched(posref.NTKScaling(4.0)),
     "rope-dynamic-ntk": stretched(posref.DynamicNTKScaling(2.0, 64), seq_len=100),
