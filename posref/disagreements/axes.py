@@ -68,6 +68,22 @@ AXES: tuple[Disagreement, ...] = (
         "vLLM 0.33; sglang 0.5.23, MRotaryEmbedding; transformers 5.24",
     ),
     Disagreement(
+        "section-unit",
+        "What do chunked sections count where the channels of a pair are neighbours?",
+        ("rope-mrope",),
+        (
+            Reading("pairs", "transformers (GLM-4V)", "rope_axis_map((16, 24, 24))"),
+            Reading(
+                "channels, twice over",
+                "Megatron with rotary_interleaved: read, not run, for its reshape fits three tokens only",
+                "np.tile(rope_axis_map((8, 12, 12)), 2)",
+            ),
+        ),
+        "pairs",
+        "The layout says where a pair's channels are, and not which axis it has.",
+        "transformers 5.24, glm4v; NVIDIA/Megatron-LM, MultimodalRotaryEmbedding",
+    ),
+    Disagreement(
         "axis-order",
         "Which axis of an image comes first?",
         ("rope-axial", "rope-mixed"),
