@@ -188,6 +188,13 @@ CASES: tuple[Case, ...] = (
             i, [4096], shape=(2, 1, 16), scaling=LongRopeScaling(SHORT, LONG, 4096, factor=32.0), seq_len=4097
         ),
     ),
+    one(
+        ROPE,
+        "many",
+        lambda i: _rope(i, np.arange(97), shape=(2, 3, 97, 128)),
+        dtypes=("float16", "bfloat16"),
+        note="values enough that each precision profile errs beyond the bound of the next tighter one",
+    ),
     one(ROPE, "strided", lambda i: Call((strided(i.data(*SHAPE)), strided(np.arange(7))))),
     one(ROPE, "read-only", lambda i: Call((read_only(i.data(*SHAPE)), read_only(np.arange(7))))),
     one(ROPE, "out", lambda i: Call((i.data(*SHAPE), np.arange(7)), {"out": np.zeros_like(i.data(*SHAPE))})),
