@@ -134,7 +134,7 @@ YARN: tuple[Disagreement, ...] = (
         (
             Reading(
                 "ratio, and g(mscale_all_dim)^2",
-                "transformers, vLLM",
+                "transformers, vLLM, mlx-lm",
                 "[f(YarnScaling(40.0, 4096, mscale=1.0, mscale_all_dim=0.5)) for f in both]",
             ),
             Reading(
