@@ -30,8 +30,8 @@ def _section(record: Disagreement) -> str:
         [
             f"## {record.title} {{ #{record.id} }}",
             f"`{record.id}` · {links}",
-            "| Reading | Who | How |\n| --- | --- | --- |\n" + "\n".join(rows),
             *([f"```python\n{record.given}\n```"] if record.given else []),
+            "| Reading | Who | How |\n| --- | --- | --- |\n" + "\n".join(rows),
             f"{record.why}{chosen}",
             f"**Source:** {record.source}",
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posref.disagreements._record import Disagreement, Reading
 
-_X = "x = np.arange(1.0, 9.0)[None]\n"
+_X = "x = np.arange(1.0, 9.0)[None]"
 
 ROTATION: tuple[Disagreement, ...] = (
     Disagreement(
@@ -72,7 +72,7 @@ ROTATION: tuple[Disagreement, ...] = (
         "no, it is the transpose",
         "Gradients need the transpose; the one model that rotates outputs back, DeepSeek-V4, has factor 1.",
         "ggml d99724f2, ggml_rope_back; mlx-lm 0.32.2, rope_utils",
-        given=f"{_X}cos, sin = rope_table([1], 8, attention_factor=1.25)",
+        given=f"{_X}\ncos, sin = rope_table([1], 8, attention_factor=1.25)",
     ),
     Disagreement(
         "iterated-frequencies",
@@ -134,7 +134,7 @@ ROTATION: tuple[Disagreement, ...] = (
         "the doubled channels, not a rotation",
         "The released weights run with transformers' class.",
         "transformers 5.24, hunyuan_vl; vLLM before 0.33",
-        given=f"{_X}p, w = [[5], [2], [3], [7]], rope_inv_freq(8)",
+        given=f"{_X}\np, w = [[5], [2], [3], [7]], rope_inv_freq(8)",
     ),
     Disagreement(
         "fope-padding",

@@ -94,7 +94,11 @@ YARN: tuple[Disagreement, ...] = (
         "Does attn_factor multiply YaRN's attention factor?",
         ("rope-yarn",),
         (
-            Reading("it is ignored", "transformers, vLLM", "rope_attention_factor(YarnScaling(8.0, 8192))"),
+            Reading(
+                "it is ignored",
+                "transformers, vLLM, mlx-lm, exllamav3",
+                "rope_attention_factor(YarnScaling(8.0, 8192))",
+            ),
             Reading(
                 "it does",
                 "jquesnelle/yarn, sglang, llama.cpp",

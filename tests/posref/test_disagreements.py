@@ -112,6 +112,77 @@ def test_a_terminal_cuts_nothing(columns: int, monkeypatch: Any, capsys: pytest.
             assert "".join(said.split()) in squeezed
 
 
+# --- the readers of configs say the same of the same frameworks ------------------------------------------------------
+
+YARN = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192}
+DEEPSEEK = {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096}
+LENGTHS = {"rope_type": "yarn", "factor": 4.0}
+MSCALES = [
+    DEEPSEEK | k
+    for k in ({"mscale": 0.707, "mscale_all_dim": 0.0}, {"mscale": 0.707}, {"mscale": 1.0, "mscale_all_dim": 1.0})
+]
+
+# id -> what to look at, head dim, longest text, rope blocks, reading -> frameworks
+FRAMEWORKS: dict[str, tuple[str, int, int, list[dict[str, Any]], dict[str, str]]] = {
+    "yarn-attention-factor": (
+        "attention_factor",
+        64,
+        65536,
+        [YARN | {"attention_factor": 1.25}],
+        {"it does": "transformers vllm exllamav3", "it is ignored": "sglang mlx"},
+    ),
+    "yarn-attn-factor": (
+        "attention_factor",
+        64,
+        65536,
+        [YARN | {"attn_factor": 0.75}],
+        {"it is ignored": "transformers vllm mlx exllamav3", "it does": "sglang"},
+    ),
+    "yarn-mscale": (
+        "attention_factor",
+        64,
+        163840,
+        MSCALES,
+        {
+            "where both are there and not 0": "transformers vllm",
+            "where both are there": "sglang",
+            "always, with 1 and 0 for what is missing": "mlx",
+            "never": "exllamav3",
+        },
+    ),
+    "yarn-original-missing": (
+        "inv_freq",
+        128,
+        32768,
+        [LENGTHS],
+        {"max_position_embeddings": "transformers sglang exllamav3"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_readers_of_configs_agree_with_the_register(name: str) -> None:
+    what, dim, longest, blocks, claims = FRAMEWORKS[name]
+    for reading, frameworks in claims.items():
+        for framework in frameworks.split():
+            found = []
+            for block in blocks:
+                config = {
+                    "model_type": "llama",
+                    "hidden_size": 2 * dim,
+                    "num_attention_heads": 2,
+                    "num_hidden_layers": 1,
+                    "rope_theta": 10000.0,
+                    "max_position_embeddings": longest,
+                    "rope_scaling": block,
+                }
+                (encoding,) = posref.read_config(config, framework=framework).encodings
+                found.append(getattr(encoding, what))
+            value = found if len(found) > 1 else found[0]
+            said = [r.name for r in by_id[name].readings if same(by_id[name].read(r.name), value)]
+            assert said == [reading], framework
+
+
 # --- published numbers ----------------------------------------------------------------------------------------------
 
 
