@@ -6,7 +6,15 @@ from posref.additive.learned_rows import learned
 from posref.additive.sinusoids import sinusoidal
 from posref.additive.timesteps import timestep_embedding
 from posref.bias.alibi import alibi_bias, alibi_slopes
+from posref.bias.alignment import query_positions
+from posref.bias.continuous import cosine_scale, log_offset, position_mlp
+from posref.bias.fire import fire_distance
+from posref.bias.global_blocks import long_t5_blocks
+from posref.bias.kerple import kerple_bias
+from posref.bias.lookup import indexed_bias
+from posref.bias.sandwich import sandwich_bias
 from posref.bias.t5 import t5_bias, t5_bucket
+from posref.bias.windows import relative_position_index
 from posref.judge import attention
 from posref.linear_judge import linear_attention
 from posref.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
@@ -66,22 +74,31 @@ __all__ = [
     "alibi_bias",
     "alibi_slopes",
     "attention",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "disentangled_scores",
     "dual_chunk_distance",
+    "fire_distance",
     "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
+    "indexed_bias",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",
     "llama4_scale",
     "log_n_scale",
+    "log_offset",
+    "long_t5_blocks",
     "pope_apply",
+    "position_mlp",
+    "query_positions",
     "read_config",
     "relative_bias",
     "relative_index",
+    "relative_position_index",
     "relative_scores",
     "relative_shift",
     "relative_values",
@@ -102,6 +119,7 @@ __all__ = [
     "rope_scores",
     "rope_softmax_factor",
     "rope_table",
+    "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
     "ssmax_scale",

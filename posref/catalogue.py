@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from posref._catalogue_axes import AXES
+from posref._catalogue_bias import BIASES
 from posref._catalogue_distance import DISTANCES
 from posref._catalogue_logits import LOGITS
 from posref._catalogue_magnitudes import MAGNITUDES
@@ -65,34 +66,7 @@ CATALOGUE: tuple[Encoding, ...] = (
     *DISTANCES,
     *USE,
     *AXES,
-    Encoding(
-        "alibi",
-        "bias",
-        "ALiBi",
-        ("alibi_bias", "alibi_slopes"),
-        r"-m_h\, |q - k|, \quad m_h = 2^{-8h/n}",
-        "Press et al., Train Short, Test Long (2108.12409), sec. 3",
-        "BLOOM, MPT, Falcon (1B), Baichuan-13B",
-        (("paper", "form='distance' under a causal mask"), ("bloom", "form='key'")),
-        (
-            "The form: the distance, or the key's position alone. Equal under plain softmax with a causal mask, and only there.",
-            "Heads that are no power of two: the authors' code interleaves two sequences; FlexAttention's example uses one.",
-            "Falcon adds the bias before the division by sqrt(head_dim).",
-        ),
-    ),
-    Encoding(
-        "t5",
-        "bias",
-        "T5 relative buckets",
-        ("t5_bias", "t5_bucket"),
-        r"T_{\text{bucket}(k - q),\, h}",
-        "Raffel et al., T5 (1910.10683), sec. 2.1; mesh-tensorflow",
-        "T5, mT5, UMT5, LongT5, MPNet",
-        (("encoder", "bidirectional=True"), ("decoder", "bidirectional=False")),
-        (
-            "The sign: T5 takes k - q; others take q - k. The float logarithm and the exact rule agree for all usual sizes.",
-        ),
-    ),
+    *BIASES,
     *RELATIVE,
     *LOGITS,
 )

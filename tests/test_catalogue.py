@@ -148,11 +148,18 @@ def test_a_preset_is_arguments_that_the_function_takes(encoding: Encoding, name:
         "dim": 64,
         "x": np.ones((2, 64)),
         "slopes": [0.5],
+        "r1": [0.5],
+        "r2": [0.5],
         "q_positions": [1],
         "k_positions": [0, 1],
         "table": np.ones((32, 64)),
         "relative_position": [-1, 0, 1],
         "num_keys": 3,
         "index": [[0, 1], [2, 1]],
+        "mask": np.ones(32, bool),
+        "features": np.ones((3, 1)),
+        "w1": np.ones((4, 1)),
+        "b1": np.ones(4),
+        "w2": np.ones((2, 4)),
     }
     assert np.isfinite(function(*(inputs[p.name] for p in needed), **kwargs)).all()

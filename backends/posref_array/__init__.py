@@ -15,7 +15,9 @@ from posref_array.axes import (
     rope_axis_map,
     rope_mixed_cos_sin,
 )
-from posref_array.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_array.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
+from posref_array.continuous import cosine_scale, log_offset, position_mlp
+from posref_array.decays import fire_distance, kerple_bias, sandwich_bias
 from posref_array.disentangled import deberta_bucket, disentangled_scores
 from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_array.fope import fope_cos_sin
@@ -42,6 +44,7 @@ from posref_array.rotary import (
     rope_table,
 )
 from posref_array.weights import rope_permute_weight
+from posref_array.windows import indexed_bias, relative_position_index
 from posref_array.xpos import xpos_scale
 
 __all__ = [
@@ -50,21 +53,30 @@ __all__ = [
     "alibi_slopes",
     "attention",
     "bind",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "disentangled_scores",
     "dual_chunk_distance",
+    "fire_distance",
     "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
+    "indexed_bias",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",
     "llama4_scale",
     "log_n_scale",
+    "log_offset",
+    "long_t5_blocks",
     "pope_apply",
+    "position_mlp",
+    "query_positions",
     "relative_bias",
     "relative_index",
+    "relative_position_index",
     "relative_scores",
     "relative_shift",
     "relative_values",
@@ -85,6 +97,7 @@ __all__ = [
     "rope_scores",
     "rope_softmax_factor",
     "rope_table",
+    "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
     "ssmax_scale",

@@ -24,7 +24,9 @@ from posref_cupy.axes import (
     rope_axis_map,
     rope_mixed_cos_sin,
 )
-from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_cupy.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
+from posref_cupy.continuous import cosine_scale, log_offset, position_mlp
+from posref_cupy.decays import fire_distance, kerple_bias, sandwich_bias
 from posref_cupy.disentangled import deberta_bucket, disentangled_scores
 from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_cupy.fope import fope_cos_sin
@@ -42,6 +44,7 @@ from posref_cupy.relative import (
 )
 from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
 from posref_cupy.weights import rope_permute_weight
+from posref_cupy.windows import indexed_bias, relative_position_index
 from posref_cupy.xpos import xpos_scale
 
 arrays = "cupy"
@@ -51,21 +54,30 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "disentangled_scores",
     "dual_chunk_distance",
+    "fire_distance",
     "fope_cos_sin",
     "grid_coordinates",
     "grid_positions",
+    "indexed_bias",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",
     "llama4_scale",
     "log_n_scale",
+    "log_offset",
+    "long_t5_blocks",
     "pope_apply",
+    "position_mlp",
+    "query_positions",
     "relative_bias",
     "relative_index",
+    "relative_position_index",
     "relative_scores",
     "relative_shift",
     "relative_values",
@@ -86,6 +98,7 @@ __all__ = [
     "rope_scores",
     "rope_softmax_factor",
     "rope_table",
+    "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
     "ssmax_scale",

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance import budgets_axes, budgets_distance, budgets_logits, budgets_relative
+from posref_conformance import budgets_axes, budgets_bias, budgets_distance, budgets_logits, budgets_relative
 from posref_conformance.budgets_frequencies import pixel_roundings
 from posref_conformance.case import Call
 from posref_conformance.roundings import (
@@ -153,19 +153,7 @@ def _timestep(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bo
     return _sinusoid(theta, c_w + 1, expected[0], dtypes[0], interleaved=False)  # + 1: the scale
 
 
-# --- biases ---------------------------------------------------------------------------------------------------------
-
-
-def _slopes(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    # BLOOM and others take powers of a rounded first slope: its u grows with the exponent, head h has h + 1 of them
-    power = 2 ** (call.args[0].bit_length() - 1)
-    steps = np.concatenate([np.arange(1, power + 1), np.arange(1, 2 * (call.args[0] - power), 2)])
-    return {ONE: [(steps + 4) * working_roundoff(dtypes[0]) * expected[0] + last_rounding(dtypes[0], expected[0])]}
-
-
-def _alibi(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    # a difference (exact for integers; else one rounding of its result, its operands being given), a product, a cast
-    return {ONE: [2 * working_roundoff(dtypes[0]) * np.abs(expected[0]) + last_rounding(dtypes[0], expected[0])]}
+# --- attention -----------------------------------------------------------------------------------------------------
 
 
 def _attention(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
@@ -207,12 +195,9 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "sinusoidal": _sinusoidal,
     "timestep_embedding": _timestep,
     "learned": exact_equality,
-    "alibi_slopes": _slopes,
-    "alibi_bias": _alibi,
-    "t5_bucket": exact_equality,
-    "t5_bias": exact_equality,
     "attention": _attention,
     **budgets_axes.BUDGETS,
+    **budgets_bias.BUDGETS,
     **budgets_logits.BUDGETS,
     **budgets_distance.BUDGETS,
     **budgets_relative.BUDGETS,

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import generators_axes, generators_distance, generators_logits, generators_relative
+from posref_conformance import (
+    generators_axes,
+    generators_bias,
+    generators_distance,
+    generators_logits,
+    generators_relative,
+)
 from posref_conformance.case import FLOATS, Call, Inputs
 from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
 from posref_conformance.generators_frequencies import pixels, scalings, softmax
@@ -145,41 +151,6 @@ def _learned(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     return lambda i: Call((i.data(rows, 3), positions.copy()))
 
 
-def _slopes(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    from hypothesis import strategies as st
-
-    heads = draw(st.integers(1, 300))
-    return lambda i: Call((heads,))
-
-
-def _alibi(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    q, k = (some_positions(draw, sizes(draw, 1), 2**10) for _ in range(2))  # products stay finite in float16
-    options = options_of(draw, form=["distance", "signed", "key"])
-    return lambda i: Call((np.abs(i.data(3)), q.copy(), k.copy()), dict(options))
-
-
-def _buckets(draw: Draw) -> tuple[int, dict[str, Any]]:
-    from hypothesis import strategies as st
-
-    both, num_buckets = draw(st.booleans()), draw(st.integers(4, 64))
-    exact = (num_buckets // 2 if both else num_buckets) // 2
-    options = {"bidirectional": both, "max_distance": exact + draw(st.integers(1, 500))}
-    return num_buckets, {k: v for k, v in options.items() if v not in (True, 128)}
-
-
-def _bucket(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    relative, (num_buckets, options) = some_positions(draw, sizes(draw, 2), 700), _buckets(draw)
-    if num_buckets != 32:
-        options["num_buckets"] = num_buckets
-    return lambda i: Call((i.typed(relative),), dict(options))
-
-
-def _t5(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    q, k = (some_positions(draw, sizes(draw, 1), 700) for _ in range(2))
-    num_buckets, options = _buckets(draw)
-    return lambda i: Call((i.data(num_buckets, 2), q.copy(), k.copy()), dict(options))
-
-
 def _attention(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
@@ -207,12 +178,9 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "sinusoidal": (WHOLE, _sinusoidal),
     "timestep_embedding": (WHOLE, _timestep),
     "learned": (FLOATS, _learned),
-    "alibi_slopes": (DEFAULT, _slopes),
-    "alibi_bias": (FLOATS, _alibi),
-    "t5_bucket": (WHOLE, _bucket),
-    "t5_bias": (FLOATS, _t5),
     "attention": (FLOATS, _attention),
     **generators_axes.GENERATORS,
+    **generators_bias.GENERATORS,
     **generators_logits.GENERATORS,
     **generators_distance.GENERATORS,
     **generators_relative.GENERATORS,

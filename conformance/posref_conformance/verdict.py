@@ -34,6 +34,8 @@ LIKE_FIRST = (  # the result has the first argument's type
     "relative_values",
     "relative_scores",
     "disentangled_scores",
+    "position_mlp",
+    "cosine_scale",
 )
 AT_LEAST = {
     "rope_cos_sin": 1,
@@ -41,11 +43,23 @@ AT_LEAST = {
     "rope_mixed_cos_sin": 1,
     "alibi_bias": 0,
     "t5_bias": 0,
+    "indexed_bias": 0,
+    "kerple_bias": 0,
     "learned": 0,
     "ssmax_scale": 1,
     "fope_cos_sin": 2,
 }  # the result is at least as wide as that argument
-INTEGERS = ("t5_bucket", "rope_axis_map", "grid_positions", "cu_seqlens_positions", "relative_index", "deberta_bucket")
+INTEGERS = (
+    "t5_bucket",
+    "query_positions",
+    "long_t5_blocks",
+    "relative_position_index",
+    "rope_axis_map",
+    "grid_positions",
+    "cu_seqlens_positions",
+    "relative_index",
+    "deberta_bucket",
+)
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import LARGEST_POSITION, boolean, floating, integer
+from posref._arguments import LARGEST_POSITION, boolean, choice, floating, integer, number
 from posref._arguments import positions as checked_positions
-from posref.bias.alibi import outer_positions
+from posref._bias_arguments import BUCKET_RULES, TABLE_LAYOUTS
+from posref.bias._differences import outer_positions
+from posref.bias._edges import lower_bounds
 
 
 def t5_bucket(
-    relative_position: ArrayLike, *, bidirectional: bool = True, num_buckets: int = 32, max_distance: int = 128
+    relative_position: ArrayLike,
+    *,
+    bidirectional: bool = True,
+    num_buckets: int = 32,
+    max_distance: int = 128,
+    rule: str = "exact",
 ) -> NDArray[np.int64]:
     r"""Bucket of a relative position ``k - q``.
 
@@ -32,6 +39,10 @@ def t5_bucket(
         True in encoders, False in decoders.
     num_buckets, max_distance
         32 and 128 in every T5; configs often leave max_distance out. At most 2**53, as positions.
+    rule
+        ``"exact"`` is the formula, which float32 code gives at the usual sizes. Two variants of it differ at single distances of
+        some sizes: ``"epsilon"`` has ln(n/e + 2**-23) (flaxformer, T5X), ``"float32_sum"`` adds e before it rounds
+        down, all in float32 (WavLM).
 
     Returns
     -------
@@ -44,8 +55,9 @@ def t5_bucket(
 
     Notes
     -----
-    Source: Raffel et al., T5 (1910.10683), sec. 2.1, and its released code (mesh-tensorflow). Pitfalls: the opposite sign; a
-    missing ``min``; a logarithm in bfloat16, which errs at 16, 32 and 64.
+    Source: Raffel et al., T5 (1910.10683), sec. 2.1, and its released code (mesh-tensorflow). LayoutLMv2 and v3 have it for
+    tokens and, with 64 buckets to 256, for both coordinates of the boxes, WavLM with 320 buckets to 800. Pitfalls: the opposite
+    sign; a missing ``min``; a logarithm in bfloat16, which errs at 16, 32 and 64.
 
     Examples
     --------
@@ -53,17 +65,18 @@ def t5_bucket(
     array([15,  8,  0, 17, 24, 31])
     """
     relative = checked_positions(relative_position, "relative_position", whole=True)
-    return _bucket(relative, bidirectional, integer(num_buckets, "num_buckets"), max_distance, "num_buckets")
+    return _bucket(relative, bidirectional, integer(num_buckets, "num_buckets"), max_distance, rule, "num_buckets")
 
 
 def _bucket(
-    relative: NDArray[np.int64], bidirectional: bool, num_buckets: int, max_distance: int, counted: str
+    relative: NDArray[np.int64], bidirectional: bool, num_buckets: int, max_distance: int, rule: str, counted: str
 ) -> NDArray[np.int64]:
     """Buckets of differences of positions, which reach 2**54; ``counted`` names in errors what has the buckets."""
     max_distance, both = (
         integer(max_distance, "max_distance", most=LARGEST_POSITION),
         boolean(bidirectional, "bidirectional"),
     )
+    choice(rule, "rule", BUCKET_RULES)
     buckets = num_buckets // 2 if both else num_buckets
     exact = buckets // 2
     if not exact:
@@ -73,7 +86,8 @@ def _bucket(
             f"max_distance must be > {exact}, the exact range of {num_buckets} buckets, got {max_distance}"
         )
     distance = np.abs(relative) if both else np.maximum(0, -relative)
-    bucket: NDArray[np.int64] = np.searchsorted(_lower_bounds(buckets, exact, max_distance), distance, side="right") - 1
+    edges = np.array(lower_bounds(buckets, exact, max_distance, rule), dtype=np.int64)
+    bucket: NDArray[np.int64] = np.searchsorted(edges, distance, side="right") - 1
     return bucket + np.where(relative > 0, buckets, 0) if both else bucket
 
 
@@ -84,10 +98,13 @@ def t5_bias(
     *,
     bidirectional: bool = True,
     max_distance: int = 128,
+    rule: str = "exact",
+    layout: str = "rows_first",
+    scale: float = 1.0,
 ) -> NDArray[np.float64]:
     r"""Bias on the attention logits: the table's row for the bucket of ``k - q``.
 
-    .. math:: B_h(q, k) = T_{\text{bucket}(k - q),\, h}
+    .. math:: B_h(q, k) = s\, T_{\text{bucket}(k - q),\, h}
 
     Parameters
     ----------
@@ -95,8 +112,12 @@ def t5_bias(
         (num_buckets, heads), learned.
     q_positions, k_positions
         (..., q) and (..., k): integers; leading axes are batch axes.
-    bidirectional, max_distance
+    bidirectional, max_distance, rule
         As in :func:`t5_bucket`.
+    layout
+        ``"rows_first"``, or ``"heads_first"`` for a table (heads, num_buckets), as flaxformer and the LayoutLMs keep it.
+    scale
+        s, multiplied in: sqrt(head_dim) in x-transformers and GPT-NeoX, 1 / sqrt(head_dim) in LayoutLMv3.
 
     Returns
     -------
@@ -109,7 +130,9 @@ def t5_bias(
 
     Notes
     -----
-    Source: T5 (1910.10683), sec. 2.1. T5 has no 1/sqrt(head_dim), and its layers share the first one's table.
+    Source: T5 (1910.10683), sec. 2.1. LayoutLM has the sum of three: of the tokens' positions, of x = bbox[..., 0] and of
+    y = bbox[..., 3]. Disagreement: T5 has no 1/sqrt(head_dim), and its layers share the first one's table; UMT5 has a table per
+    layer; x-transformers and GPT-NeoX divide the logits by sqrt(head_dim), and multiply the table by it.
 
     Examples
     --------
@@ -117,25 +140,15 @@ def t5_bias(
     array([[[1., 0., 3.]]])
     """
     rows = floating(table, "table", ndim=2)
+    if choice(layout, "layout", TABLE_LAYOUTS) == "heads_first":
+        rows = rows.T
     if not rows.shape[1]:
-        raise ValueError(f"table must be (num_buckets, heads) with at least one head, got shape {rows.shape}")
+        wanted = "(num_buckets, heads)" if layout == "rows_first" else "(heads, num_buckets)"
+        raise ValueError(f"table must be {wanted} with at least one head, got shape {np.shape(table)}")
+    times = number(scale, "scale")
     q, k = (
         checked_positions(p, n, whole=True) for p, n in ((q_positions, "q_positions"), (k_positions, "k_positions"))
     )
     q, k = outer_positions(q, k)
-    bucket = _bucket(k - q, bidirectional, len(rows), max_distance, "table's num_buckets")
-    return np.moveaxis(rows[bucket[..., 0, :, :]], -1, -3)  # (..., q, k, heads) -> (..., heads, q, k)
-
-
-def _lower_bounds(buckets: int, exact: int, max_distance: int) -> NDArray[np.int64]:
-    """The smallest distance of each bucket; a bucket that no distance reaches has that of the next one."""
-    steps = buckets - exact
-    bounds = list(range(exact + 1))
-    for j in range(1, steps):
-        wanted = max_distance**j * exact ** (steps - j)  # n ** steps >= wanted, in integers
-        low, high = bounds[-1], max_distance
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if middle**steps >= wanted else (middle + 1, high)
-        bounds.append(low)
-    return np.array(bounds[:buckets], dtype=np.int64)
+    bucket = _bucket(k - q, bidirectional, len(rows), max_distance, rule, "table's num_buckets")
+    return np.moveaxis((times * rows)[bucket[..., 0, :, :]], -1, -3)  # (..., q, k, heads) -> (..., heads, q, k)

@@ -32,6 +32,9 @@ POSITIONS = {  # arguments that are positions
     "timestep_embedding": (0,),
     "learned": (1,),
     "alibi_bias": (1, 2),
+    "kerple_bias": (2, 3),
+    "sandwich_bias": (1, 2),
+    "fire_distance": (0, 1),
     "t5_bucket": (0,),
     "t5_bias": (1, 2),
     "log_n_scale": (0,),
@@ -118,7 +121,7 @@ def _damaging(f: Function) -> Function:
     def function(*args: Any, **kwargs: Any) -> Any:
         y = f(*args, **kwargs)
         victim = next(a for a in args if isinstance(a, np.ndarray) and a is not kwargs.get("out"))
-        victim[...] = 1 - victim
+        victim[...] = ~victim if victim.dtype == bool else 1 - victim
         return y
 
     return function
@@ -214,10 +217,19 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "rope_table/dynamic-ntk-within": ({"ignores scaling", "ignores seq_len"}, "plain within the original length"),
     "rope_table/dynamic-ntk-unsaid": ({"ignores scaling"}, "plain if no length is given"),
     "rope_table/longrope-at-original": ({"ignores seq_len"}, "the last length that has the short factors"),
+    "relative_position_index/empty": ({"refuses empty arrays"}, "no array comes in"),
     "grid_positions/empty": ({"refuses empty arrays"}, "no array comes in"),
     "rope/tail": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "rope/tail-interleaved": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "alibi_bias/decode-signed": ({"ignores form"}, "no key is later than the query"),
+    "alibi_bias/key-last": ({"counts from 0, argument 1"}, "the form does not look at the query"),
+    "alibi_bias/key-last-batch": (
+        {"counts from 0, argument 1", "takes the first row for all, argument 1"},
+        "the form does not look at the query",
+    ),
+    "alibi_bias/key-first-batch": ({"looks at the first position only, argument 1"}, "as the form does"),
+    "alibi_bias/past-no-queries": ({"ignores form"}, "nothing comes out"),
+    "alibi_bias/key-last-no-keys": ({"ignores form"}, "nothing comes out"),
     "alibi_bias/decode-key": ({"counts from 0, argument 1"}, "the form does not look at the query"),
     "deberta_bucket/two": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
     "disentangled_scores/no-queries": ({"ignores pos_k", "ignores pos_q"}, "no entry"),

@@ -28,9 +28,11 @@ EQUAL = (
     "learned",
     "relative_index",
     "relative_shift",
+    "long_t5_blocks",
+    "query_positions",
+    "relative_position_index",
     "rope_axis_map",
     "rope_permute_weight",
-    "t5_bias",
     "t5_bucket",
 )
 
@@ -129,7 +131,7 @@ def test_one_value_that_is_off_is_noticed(function: str, case: Args) -> None:
 # One argument of each function a little wrong: as little as a float64 can be, where it is a number.
 FAULTS: dict[str, Args] = {
     "alibi_bias": {"form": "distance"},
-    "alibi_slopes": {"num_heads": 9},
+    "alibi_slopes": {"num_heads": 13},
     "attention": {"mask": None},
     "cu_seqlens_positions": {"cu_seqlens": [0, 2, 4, 11]},
     "deberta_bucket": {"max_distance": 600},
@@ -139,6 +141,16 @@ FAULTS: dict[str, Args] = {
     "grid_coordinates": {"normalize": "separate"},
     "grid_positions": {"block": None},
     "learned": {"positions": [4, 0, 1, 2]},
+    "long_t5_blocks": {"block_size": 5},
+    "kerple_bias": {"q_positions": [1, 2]},
+    "sandwich_bias": {"base": float(np.nextafter(10000.0, 0.0))},
+    "fire_distance": {"c": float(np.nextafter(0.1, 1.0))},
+    "relative_position_index": {"stride": 3},
+    "indexed_bias": {"index": [[0, 0], [0, 0]]},
+    "log_offset": {"extent": 7.0000001},
+    "cosine_scale": {"largest": 99.9999999},
+    "position_mlp": {"activation": "silu", "b2": None},
+    "query_positions": {"num_keys": 6},
     "length_scale": {"length": 4095},
     "linear_attention": {"feature": "identity"},
     "llama4_scale": {"attn_scale": float(np.nextafter(0.1, 1.0))},

@@ -27,6 +27,25 @@ CALLS: dict[str, Args] = {
         "bias": DRAW.standard_normal((3, 5, 7)),
         "mask": DRAW.random((5, 7)) < 0.5,
     },
+    "indexed_bias": {"table": DRAW.standard_normal((901, 3)), "index": np.array([[3, -1, 900], [0, 0, 1]])},
+    "log_offset": {"relative_position": POSITIONS, "extent": np.array([3, 7, 7, 1, 90])},
+    "cosine_scale": {"log_scale": DRAW.standard_normal((3, 1)) * 4},
+    "position_mlp": {
+        "features": DRAW.standard_normal((5, 2)),
+        "w1": DRAW.standard_normal((4, 2)),
+        "b1": DRAW.standard_normal(4),
+        "w2": DRAW.standard_normal((3, 4)),
+        "b2": DRAW.standard_normal(3),
+    },
+    "kerple_bias": {
+        "r1": DRAW.random(3),
+        "r2": DRAW.random(3),
+        "q_positions": POSITIONS,
+        "k_positions": POSITIONS[:4],
+    },
+    "sandwich_bias": {"num_heads": 3, "q_positions": POSITIONS, "k_positions": POSITIONS[:4]},
+    "fire_distance": {"q_positions": POSITIONS, "k_positions": POSITIONS[:4], "c": 0.1, "length": 30.0},
+    "long_t5_blocks": {"mask": np.arange(9) < 7, "block_size": 3},
     "learned": {"table": DRAW.standard_normal((901, 4)), "positions": POSITIONS},
     "rope": {"x": X, "positions": POSITIONS},
     "rope_apply": {"x": X, "cos": DRAW.standard_normal((5, 3)), "sin": DRAW.standard_normal((5, 3))},
@@ -158,6 +177,7 @@ def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Cal
         "relative_scores",
         "disentangled_scores",
     )
+    by_blas = ("attention", "position_mlp", "linear_attention", "fope_cos_sin", "rope_scores")
     if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10
         np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
     else:

@@ -122,7 +122,12 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("alibi_bias", {"slopes": floats(0)}, ValueError, "slopes must be a vector with at least one head"),
     ("alibi_bias", {"q_positions": whole()}, ValueError, "q_positions must have a sequence axis, got a scalar"),
     ("alibi_bias", {"q_positions": whole(2, 3), "k_positions": whole(3, 3)}, ValueError, "batch axes that broadcast"),
-    ("alibi_bias", {"form": "bloom"}, ValueError, "form must be one of 'distance', 'signed', 'key', got 'bloom'"),
+    (
+        "alibi_bias",
+        {"form": "bloom"},
+        ValueError,
+        "form must be one of 'distance', 'signed', 'key', 'past', 'sqrt', 'key_last', 'key_first', got 'bloom'",
+    ),
     ("t5_bucket", {"relative_position": floats(3)}, TypeError, "relative_position must be an array of integers"),
     ("t5_bucket", {"num_buckets": 3}, ValueError, "num_buckets must be >= 4 with bidirectional=True, got 3"),
     ("t5_bucket", {"num_buckets": 1, "bidirectional": False}, ValueError, "num_buckets must be >= 2 .*, got 1"),

@@ -30,7 +30,8 @@ ARRAYS = {
     "axis_map",
     "frequencies",
 }
-ARRAYS |= {"x", "cos", "sin", "q", "k", "v"}
+ARRAYS |= {"features", "w1", "b1", "w2", "index", "log_scale", "r1", "r2"}
+ARRAYS |= {"mask", "x", "cos", "sin", "q", "k", "v"}
 ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens"}
 NUMBERS = ("rope_attention_factor", "rope_softmax_factor", "length_scale")  # made on the host, of numbers
 
@@ -187,6 +188,8 @@ WITHOUT_ARRAYS = (
     "rope_inv_freq",
     "rope_pixel_freq",
     "alibi_slopes",
+    "query_positions",
+    "relative_position_index",
     "rope_axis_map",
     "grid_positions",
     "grid_coordinates",

@@ -40,6 +40,18 @@ DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] =
     "learned": (lambda t: posref_torch.learned(t, torch.tensor([[3, 0], [3, 1]])), (rand(4, 2),)),
     "alibi_bias": (lambda m, q, k: posref_torch.alibi_bias(m, q, k), (rand(2), rand(3), rand(4))),
     "alibi_bias, key": (lambda m, k: posref_torch.alibi_bias(m, P, k, form="key"), (rand(2), rand(4))),
+    "alibi_bias, sqrt": (lambda m: posref_torch.alibi_bias(m, P, P, form="sqrt"), (rand(2),)),
+    "alibi_bias, two sides": (lambda m, n: posref_torch.alibi_bias(m, P, P, future_slopes=n), (rand(2), rand(2))),
+    "indexed_bias": (lambda t: posref_torch.indexed_bias(t, torch.tensor([[3, 0], [-1, 1]])), (rand(4, 2),)),
+    "kerple_bias": (lambda a, b: posref_torch.kerple_bias(a, b, P, P), (rand(2), rand(2))),
+    "kerple_bias, power": (lambda a, b: posref_torch.kerple_bias(a, b, P, P, form="power"), (rand(2), rand(2))),
+    "cosine_scale": (posref_torch.cosine_scale, (rand(3),)),
+    "log_offset": (lambda d: posref_torch.log_offset(d, extent=7, dtype=D), (rand(3),)),
+    "position_mlp": (
+        lambda x, w1, b1, w2, b2: posref_torch.position_mlp(x, w1, b1, w2, b2=b2, activation="silu", ceiling=16.0),
+        (rand(2, 2), rand(3, 2), rand(3), rand(2, 3), rand(2)),
+    ),
+    "t5_bias, scaled": (lambda t: posref_torch.t5_bias(t, P, P, layout="heads_first", scale=0.3), (rand(2, 32),)),
     "t5_bias": (lambda t: posref_torch.t5_bias(t, P, P, max_distance=5), (rand(8, 2),)),
     "attention": (
         lambda q, k, v, b: posref_torch.attention(q, k, v, bias=b, mask=MASK),

@@ -19,13 +19,16 @@ from types import ModuleType
 from typing import Any
 
 import golden_axes
+import golden_bias
 import golden_cases
+import golden_decays
 import golden_disentangled
 import golden_distance
 import golden_formulas
 import golden_frequencies
 import golden_logits
 import golden_relative
+import golden_windows
 from golden_formulas import each
 from golden_rotary_cases import Args, Case
 
@@ -35,6 +38,9 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_frequencies, golden_frequencies.CASES),
     (golden_axes, golden_axes.CASES),
     (golden_logits, golden_logits.CASES),
+    (golden_bias, golden_bias.CASES),
+    (golden_windows, golden_windows.CASES),
+    (golden_decays, golden_decays.CASES),
     (golden_distance, golden_distance.CASES),
     (golden_relative, golden_relative.CASES),
     (golden_disentangled, golden_disentangled.CASES),

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from posref._arguments import boolean, choice, integer
+from posref._arguments import boolean, choice, integer, number
+from posref._bias_arguments import ALIBI_FORMS
 from posref_torch.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
 
 
@@ -21,7 +22,9 @@ class ALiBi(nn.Module):
     num_heads
         All heads of the model.
     form
-        ``"distance"``, ``"signed"`` or ``"key"``.
+        As in :func:`posref.alibi_bias`.
+    bias_max
+        The smallest slope is 2**-bias_max.
 
     Examples
     --------
@@ -32,10 +35,11 @@ class ALiBi(nn.Module):
     torch.Size([8, 1, 6])
     """
 
-    def __init__(self, num_heads: int, *, form: str = "distance") -> None:
+    def __init__(self, num_heads: int, *, form: str = "distance", bias_max: float = 8.0) -> None:
         super().__init__()
         self.num_heads = integer(num_heads, "num_heads")
-        self.form = choice(form, "form", ("distance", "signed", "key"))
+        self.form = choice(form, "form", ALIBI_FORMS)
+        self.bias_max = number(bias_max, "bias_max", above=0)
 
     def forward(
         self, q: Tensor | int, k: Tensor | int | None = None, *, dtype: torch.dtype | None = None, device: Any = None
@@ -54,12 +58,12 @@ class ALiBi(nn.Module):
         """
         q, k = q_and_k_positions(q, k, device)
         wide = torch.float32 if q.device.type == "mps" else torch.float64
-        slopes = alibi_slopes(self.num_heads, dtype=wide, device=q.device)
+        slopes = alibi_slopes(self.num_heads, bias_max=self.bias_max, dtype=wide, device=q.device)
         return alibi_bias(slopes, q, k, form=self.form).to(dtype or torch.get_default_dtype())  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
         """What distinguishes the module."""
-        return f"{self.num_heads}, form={self.form!r}"
+        return f"{self.num_heads}, form={self.form!r}, bias_max={self.bias_max:g}"
 
 
 class T5Bias(nn.Module):

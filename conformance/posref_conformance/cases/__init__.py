@@ -14,6 +14,7 @@ from posref_conformance.cases import (
     attention,
     axes,
     bias,
+    decays,
     distance,
     logits,
     relative,
@@ -21,6 +22,7 @@ from posref_conformance.cases import (
     rotation,
     scalings,
     sizes,
+    windows,
 )
 
 CASES: tuple[Case, ...] = (
@@ -31,6 +33,8 @@ CASES: tuple[Case, ...] = (
     *distance.CASES,
     *additive.CASES,
     *bias.CASES,
+    *windows.CASES,
+    *decays.CASES,
     *logits.CASES,
     *relative.CASES,
     *attention.CASES,

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+import posref
 
 U = 2.0**-53
 Args = dict[str, Any]
@@ -70,13 +73,33 @@ def disentangled_scores(args: Args) -> float:
     return float((d + 6) * U * 4 * d * max(a.max() for a in arrays) ** 2 * (args["scale"] or d**-0.5))
 
 
-BOUNDS: dict[str, Callable[[Args], float]] = {
+def position_mlp(args: Args) -> float:
+    """Hidden values within (n + 2) u of their terms, an activation that grows by 1.1 at most and adds 4 u, the sum over them;
+    the logistic function has slope 1/4 and adds 4 u.
+    """
+    x, w1, b1, w2 = (np.abs(np.asarray(args[name])) for name in ("features", "w1", "b1", "w2"))
+    size = x @ w1.T + b1
+    out = size @ w2.T + np.abs(np.asarray(args["b2"] or 0.0))
+    off = U * ((1.1 * (w1.shape[1] + 2) + 4) * size @ w2.T + (w1.shape[0] + 2) * out)
+    return float(off.max() if args["ceiling"] is None else args["ceiling"] * (off / 4 + 4 * U).max())
+
+
+def sandwich_bias(args: Args) -> NDArray[np.float64]:
+    """Sines within 1.1 u of themselves (twice that where the difference takes two floats), squared and summed, all of one sign;
+    a factor with 2 roundings: 8 u of the result.
+    """
+    return 8 * U * np.abs(posref.sandwich_bias(**args))
+
+
+BOUNDS: dict[str, Callable[[Args], Any]] = {
     "disentangled_scores": disentangled_scores,
     "fope_cos_sin": fope_cos_sin,
     "linear_attention": linear_attention,
     "pope_apply": pope_apply,
+    "position_mlp": position_mlp,
     "relative_bias": relative_bias,
     "relative_scores": relative_scores,
     "relative_values": relative_values,
     "rope_scores": rope_scores,
+    "sandwich_bias": sandwich_bias,
 }

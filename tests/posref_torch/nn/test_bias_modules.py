@@ -10,8 +10,10 @@ from array_kit import U, once, outside, read
 import posref
 from posref_torch.nn import ALiBi, T5Bias
 
+FORMS = ("distance", "signed", "key", "past", "sqrt", "key_last", "key_first")
 
-@pytest.mark.parametrize("form", ["distance", "signed", "key"])
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("heads", [1, 6, 8])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_alibi(dtype: torch.dtype, heads: int, form: str) -> None:
@@ -130,7 +132,10 @@ def test_bad_calls(module: torch.nn.Module, q: object, k: object, error: type[Ex
     ("make", "says"),
     [
         (lambda: ALiBi(0), "num_heads must be an integer >= 1, got 0"),
-        (lambda: ALiBi(4, form="bloom"), "form must be one of 'distance', 'signed', 'key', got 'bloom'"),
+        (
+            lambda: ALiBi(4, form="bloom"),
+            f"form must be one of {', '.join(map(repr, FORMS))}, got 'bloom'",
+        ),
         (lambda: T5Bias(0), "num_heads must be an integer >= 1, got 0"),
         (lambda: T5Bias(4, num_buckets=3), "num_buckets must be >= 4 with bidirectional=True, got 3"),
         (lambda: T5Bias(4, max_distance=8), "max_distance must be > 8"),

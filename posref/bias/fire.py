@@ -1,0 +1,83 @@
+"""FIRE: distances relative to how far the query is, on a logarithmic scale; a small network makes a bias of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posref._arguments import choice, number
+from posref._arguments import positions as checked_positions
+from posref._bias_arguments import LIMITS
+from posref._each import as_decimal, fewer_digits
+from posref.bias._differences import distinct_differences, outer_positions
+from posref.exact import real
+
+
+def fire_distance(
+    q_positions: ArrayLike,
+    k_positions: ArrayLike,
+    c: float,
+    length: float,
+    *,
+    limit: str = "max",
+    eps: float = 1e-6,
+) -> NDArray[np.float64]:
+    r"""The distance of a key, relative to the query's from the start.
+
+    .. math:: \frac{\psi(q - k)}{\psi(\max(L, q)) + \epsilon}, \qquad \psi(x) = \ln(1 + |c\, x|)
+
+    Parameters
+    ----------
+    q_positions, k_positions
+        (..., q) and (..., k): real, signed, counted from the start of the sequence; leading axes are batch axes.
+    c
+        Learned; 0.1 at first.
+    length
+        L >= 0, learned: below it the distance is relative to L. In the released code a learned multiplier times 512, its
+        magnitude.
+    limit
+        ``"max"`` as above; ``"min"`` has min(L, q), as one port.
+    eps
+        >= 0: 1e-6 in the released code, 0 in the paper's formula.
+
+    Returns
+    -------
+    (..., q, k) float64, without unit. With "max" at most 1 for keys from the start to the query.
+
+    Raises
+    ------
+    ValueError
+        A denominator of 0; a negative length or eps; positions without a sequence axis, NaN or infinity.
+
+    Notes
+    -----
+    Source: Li et al., FIRE (2310.04418), eq. 6 and 7, appendix E (code). The bias is
+    ``np.moveaxis(position_mlp(fire_distance(...)[..., None], ...), -1, -3)``, with 32 hidden values. Keys in the future have
+    their magnitude; the causal mask hides them. Disagreement: with "min" the ratio passes 1 beyond L.
+
+    Examples
+    --------
+    >>> fire_distance([10], [3, 10], 0.1, 512.0)
+    array([[0.1341636, 0.       ]])
+    """
+    q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
+    gain, bound = real(number(c, "c")), real(number(length, "length", least=0))
+    above, small = choice(limit, "limit", LIMITS) == "max", real(number(eps, "eps", least=0))
+    q, k = outer_positions(q, k)
+    q, k = q[..., 0, :, :], k[..., 0, :, :]  # (..., q, 1) and (..., 1, k)
+    differences, place = distinct_differences(q, k)
+
+    def psi(x: Decimal) -> Decimal:
+        return (1 + abs(gain * x)).ln()
+
+    with fewer_digits():
+        numerators = [psi(as_decimal(d)) for d in differences]
+        rows = [psi((max if above else min)(bound, as_decimal(Fraction(p)))) + small for p in q.ravel().tolist()]
+        if not all(rows):
+            raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
+        denominators = np.broadcast_to(np.array(rows, object).reshape(q.shape), place.shape)
+        ratios = [float(numerators[i] / d) for i, d in zip(place.flat, denominators.flat, strict=True)]
+    return np.array(ratios, np.float64).reshape(place.shape)
