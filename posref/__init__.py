@@ -2,6 +2,7 @@
 
 import typing
 
+from posref.additive.augmented import cape_positions
 from posref.additive.learned_rows import learned
 from posref.additive.sinusoids import sinusoidal
 from posref.additive.timesteps import timestep_embedding
@@ -74,6 +75,7 @@ __all__ = [
     "alibi_bias",
     "alibi_slopes",
     "attention",
+    "cape_positions",
     "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",

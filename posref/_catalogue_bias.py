@@ -100,6 +100,21 @@ BIASES: tuple[Encoding, ...] = (
         ),
     ),
     Encoding(
+        "clipped-offset",
+        "bias",
+        "Offsets with ends: residues and graphs",
+        ("relative_index", "indexed_bias"),
+        r"T_{\mathrm{clip}(q - k, -R, R) + R,\, h}",
+        "Jumper et al., AlphaFold (doi 10.1038/s41586-021-03819-2), supplement, algorithm 4; Graphormer (2106.05234), sec. 3.1.2",
+        "AlphaFold 2, ESMFold (residues), Graphormer (distances in a graph)",
+        (("alphafold 2", "left=32, right=32"), ("graphormer, distances to 20", "left=0, right=20")),
+        (
+            "Pairs of two chains: none of their own in AlphaFold 2, whose gap in the index lies beyond the ends; one more row in "
+            "AlphaFold-Multimer and ESMFold.",
+            "Nodes that are not connected: a row of their own in Graphormer.",
+        ),
+    ),
+    Encoding(
         "swin-v2",
         "bias",
         "Swin v2's continuous bias",
@@ -179,5 +194,19 @@ BIASES: tuple[Encoding, ...] = (
             "The limit: the paper and the released code have max(L, q); one port has min(L, q), whose ratio passes 1 beyond L.",
             "The epsilon in the denominator is in the code, not in the formula.",
         ),
+    ),
+)
+
+AUGMENTED: tuple[Encoding, ...] = (
+    Encoding(
+        "cape",
+        "additive",
+        "Augmented positions (CAPE)",
+        ("cape_positions", "sinusoidal"),
+        r"(p - \bar p + \Delta)\, e^\lambda",
+        "Likhomanenko et al., CAPE (2106.03143), sec. 3; code of gcambara/cape",
+        "CAPE, speech recognition in flashlight",
+        (("text", "centre=False"), ("sound and pictures", "centre=True")),
+        ("The released code keeps positions that are NaN, of padding, and gives them an encoding of zeros.",),
     ),
 )

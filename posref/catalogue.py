@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from posref._catalogue_axes import AXES
-from posref._catalogue_bias import BIASES
+from posref._catalogue_bias import AUGMENTED, BIASES
 from posref._catalogue_distance import DISTANCES
 from posref._catalogue_logits import LOGITS
 from posref._catalogue_magnitudes import MAGNITUDES
@@ -66,6 +66,7 @@ CATALOGUE: tuple[Encoding, ...] = (
     *DISTANCES,
     *USE,
     *AXES,
+    *AUGMENTED,
     *BIASES,
     *RELATIVE,
     *LOGITS,

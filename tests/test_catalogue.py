@@ -148,6 +148,8 @@ def test_a_preset_is_arguments_that_the_function_takes(encoding: Encoding, name:
         "dim": 64,
         "x": np.ones((2, 64)),
         "slopes": [0.5],
+        "shift": [0.5],
+        "log_scale": [0.5],
         "r1": [0.5],
         "r2": [0.5],
         "q_positions": [1],

@@ -5,6 +5,7 @@ Functions take ``xp=``, the namespace; those that get an array can do without it
 
 from posref_array._bind import Backend, bind
 from posref_array.additive import learned, sinusoidal, timestep_embedding
+from posref_array.augmented import cape_positions
 from posref_array.axes import (
     grid_coordinates,
     grid_positions,
@@ -53,6 +54,7 @@ __all__ = [
     "alibi_slopes",
     "attention",
     "bind",
+    "cape_positions",
     "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",

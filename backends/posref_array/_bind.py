@@ -9,6 +9,7 @@ from typing import Any
 
 from posref_array import (
     additive,
+    augmented,
     axes,
     bias,
     continuous,
@@ -63,6 +64,7 @@ FUNCTIONS = (
     decays.kerple_bias,
     decays.sandwich_bias,
     decays.fire_distance,
+    augmented.cape_positions,
     logits.log_n_scale,
     logits.ssmax_scale,
     logits.llama4_scale,

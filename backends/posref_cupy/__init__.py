@@ -14,6 +14,7 @@ What is CuPy's and not ours:
 from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
 from posref_cupy._device import unavailable
 from posref_cupy.additive import learned, sinusoidal, timestep_embedding
+from posref_cupy.augmented import cape_positions
 from posref_cupy.axes import (
     grid_coordinates,
     grid_positions,
@@ -54,6 +55,7 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "cape_positions",
     "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",

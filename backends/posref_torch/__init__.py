@@ -6,6 +6,7 @@ graph break, and keep the type and the device of their input. Tables are made in
 
 from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
 from posref_torch.additive import learned, sinusoidal, timestep_embedding
+from posref_torch.augmented import cape_positions
 from posref_torch.axes import (
     grid_coordinates,
     grid_positions,
@@ -46,6 +47,7 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
+    "cape_positions",
     "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",

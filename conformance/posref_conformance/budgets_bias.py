@@ -11,6 +11,7 @@ Look-ups and indices are equal. The others:
                    a power as exp(r2 ln d), whose exponent has 3 roundings, and d one:   u (3 |r2 ln d| + r2 + 6) |y|
     Sandwich       n cosines with the phase of a ladder, summed with n u of at most n, and scaled
     FIRE           two logarithms as KERPLE's, and their quotient
+    CAPE           a mean of n positions, two sums, each u of its terms; an exponential and a product:   u (4 sum |terms| + 6 |y|)
     cosine scale   an exponential, or the clamp of its logarithm, ln L u of itself:   u (4 + 2 ln L) y
     perceptron     n features: a hidden value errs by (n + 2) u (sum |w1| |x| + |b1|), the activation keeps that and adds 4 u of
                    itself (silu grows by 1.1 at most); the sum over the hidden values as before. The logistic function has slope
@@ -108,6 +109,13 @@ def _fire(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds
     return {ONE: [u * ((3 + 2 * above + y * (3 + 3 * below)) / below + 2 * y) + last_rounding(dtypes[0], y)]}
 
 
+def _cape(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    p, shift, scale = (values_of(call, i) for i in range(3))
+    mean = np.abs(p).mean(axis=-1, keepdims=True) if "centre" in call.kwargs and p.shape[-1] else 0.0
+    size, u = np.exp(scale) * (np.abs(p) + mean * (p.shape[-1] + 2) + np.abs(shift)), working_roundoff(dtypes[0])
+    return {ONE: [u * (4 * size + 6 * np.abs(expected[0])) + last_rounding(dtypes[0], expected[0])]}
+
+
 def _mlp(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     x, w1, b1, w2 = (np.abs(values_of(call, i)) for i in range(4))
     b2, y = np.abs(np.asarray(call.kwargs.get("b2", 0.0)).astype(np.float64)), np.abs(expected[0])
@@ -135,6 +143,7 @@ BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "indexed_bias": exact_equality,
     "log_offset": _log_offset,
     "cosine_scale": _cosine_scale,
+    "cape_positions": _cape,
     "kerple_bias": _kerple,
     "sandwich_bias": _sandwich,
     "fire_distance": _fire,

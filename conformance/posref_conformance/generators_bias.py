@@ -148,6 +148,15 @@ def _fire(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     return lambda i: Call((i.typed(np.abs(q)), i.typed(k), c, length), dict(options))
 
 
+def _cape(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    positions = some_positions(draw, sizes(draw, draw(st.integers(1, 2))), 1000)
+    shape, options = positions.shape, options_of(draw, centre=[False, True])
+    shift, scale = (draw(st.sampled_from([shape, (*shape[:-1], 1), (1,)])) for _ in range(2))
+    return lambda i: Call((positions.copy(), i.data(*shift), i.data(*scale)), dict(options))
+
+
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inputs], Call]]]] = {
     "alibi_slopes": (DEFAULT, _slopes),
     "alibi_bias": (FLOATS, _alibi),
@@ -159,6 +168,7 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "indexed_bias": (FLOATS, _lookup),
     "log_offset": (WHOLE, _log_offset),
     "cosine_scale": (FLOATS, _cosine_scale),
+    "cape_positions": (FLOATS, _cape),
     "kerple_bias": (FLOATS, _kerple),
     "sandwich_bias": (WHOLE, _sandwich),
     "fire_distance": (WHOLE, _fire),

@@ -44,6 +44,7 @@ AT_LEAST = {
     "alibi_bias": 0,
     "t5_bias": 0,
     "indexed_bias": 0,
+    "cape_positions": 1,
     "kerple_bias": 0,
     "learned": 0,
     "ssmax_scale": 1,

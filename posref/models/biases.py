@@ -30,7 +30,7 @@ def alibi(
     heads = config.either(head_keys, most=shape.MOST_HEADS)
     if heads is None:
         config.note("unknown", f"the slopes: {config.name(head_keys[0])} is not given")
-    slopes = None if heads is None else alibi_slopes(heads) ** (bias_max / 8)
+    slopes = None if heads is None else alibi_slopes(heads, bias_max=bias_max)
     return AlibiEncoding(
         encoding="alibi",
         component="text",

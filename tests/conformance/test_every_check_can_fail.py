@@ -35,6 +35,7 @@ POSITIONS = {  # arguments that are positions
     "kerple_bias": (2, 3),
     "sandwich_bias": (1, 2),
     "fire_distance": (0, 1),
+    "cape_positions": (0,),
     "t5_bucket": (0,),
     "t5_bias": (1, 2),
     "log_n_scale": (0,),

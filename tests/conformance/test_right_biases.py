@@ -130,6 +130,20 @@ def test_position_mlp(ratios: Ratios, name: str, profile: str) -> None:
 
 
 @REALS
+def test_cape(ratios: Ratios, real: Any) -> None:
+    def cape_positions(positions: Any, shift: Any, log_scale: Any, *, centre: bool = False) -> Any:
+        """The released code: the mean, the shift, the scale."""
+        d = _work(shift, real)
+        p = positions.astype(d.dtype)
+        p = p - p.mean(axis=-1, keepdims=True) if centre else p
+        return ((p + d) * np.exp(log_scale.astype(d.dtype))).astype(shift.dtype)
+
+    measured = ratios({"cape_positions": cape_positions}, "float32")
+    print(f"cape_positions {real.__name__} {_worst(measured)}")
+    assert max(measured.values()) <= MOST, _worst(measured)
+
+
+@REALS
 def test_slopes_with_options(ratios: Ratios, real: Any) -> None:
     def alibi_slopes(
         num_heads: int, *, bias_max: float = 8.0, rule: str = "released", scale: float = 1.0, heads: Any = None

@@ -142,6 +142,7 @@ FAULTS: dict[str, Args] = {
     "grid_positions": {"block": None},
     "learned": {"positions": [4, 0, 1, 2]},
     "long_t5_blocks": {"block_size": 5},
+    "cape_positions": {"log_scale": [float(np.nextafter(0.1, 1.0))]},
     "kerple_bias": {"q_positions": [1, 2]},
     "sandwich_bias": {"base": float(np.nextafter(10000.0, 0.0))},
     "fire_distance": {"c": float(np.nextafter(0.1, 1.0))},

@@ -55,6 +55,7 @@ CONTRACT = [
     "kerple_bias(r1, r2, q_positions, k_positions, *, form='log')",
     "sandwich_bias(num_heads, q_positions, k_positions, *, dim=128, base=10000.0, start=1)",
     "fire_distance(q_positions, k_positions, c, length, *, limit='max', eps=1e-06)",
+    "cape_positions(positions, shift, log_scale, *, centre=False)",
     "cosine_scale(log_scale, *, largest=100.0)",
     "position_mlp(features, w1, b1, w2, *, b2=None, activation='relu', ceiling=None)",
     "log_n_scale(positions, length, *, clip=True)",

@@ -45,6 +45,7 @@ CALLS: dict[str, Args] = {
     },
     "sandwich_bias": {"num_heads": 3, "q_positions": POSITIONS, "k_positions": POSITIONS[:4]},
     "fire_distance": {"q_positions": POSITIONS, "k_positions": POSITIONS[:4], "c": 0.1, "length": 30.0},
+    "cape_positions": {"positions": POSITIONS, "shift": DRAW.standard_normal(5), "log_scale": DRAW.standard_normal(1)},
     "long_t5_blocks": {"mask": np.arange(9) < 7, "block_size": 3},
     "learned": {"table": DRAW.standard_normal((901, 4)), "positions": POSITIONS},
     "rope": {"x": X, "positions": POSITIONS},

@@ -30,7 +30,7 @@ ARRAYS = {
     "axis_map",
     "frequencies",
 }
-ARRAYS |= {"features", "w1", "b1", "w2", "index", "log_scale", "r1", "r2"}
+ARRAYS |= {"features", "w1", "b1", "w2", "index", "log_scale", "r1", "r2", "shift"}
 ARRAYS |= {"mask", "x", "cos", "sin", "q", "k", "v"}
 ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens"}
 NUMBERS = ("rope_attention_factor", "rope_softmax_factor", "length_scale")  # made on the host, of numbers

@@ -36,6 +36,7 @@ CALLS = {
     "kerple_bias": ((np.array([0.5, 2.0]), np.array([0.3, 1.5]), POSITIONS % 99, POSITIONS % 7), {"form": "power"}),
     "sandwich_bias": ((3, POSITIONS % 99, POSITIONS % 7), {}),
     "fire_distance": ((POSITIONS, POSITIONS // 2, 0.1, 512.0), {}),
+    "cape_positions": ((POSITIONS % 99, RNG.normal(size=POSITIONS.shape), RNG.normal(size=1)), {"centre": True}),
     "query_positions": ((3, 7), {}),
     "long_t5_blocks": ((np.arange(40) < 37, 5), {}),
     "t5_bucket": ((np.arange(-300, 300),), {"num_buckets": 32}),

@@ -45,6 +45,7 @@ DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] =
     "indexed_bias": (lambda t: posref_torch.indexed_bias(t, torch.tensor([[3, 0], [-1, 1]])), (rand(4, 2),)),
     "kerple_bias": (lambda a, b: posref_torch.kerple_bias(a, b, P, P), (rand(2), rand(2))),
     "kerple_bias, power": (lambda a, b: posref_torch.kerple_bias(a, b, P, P, form="power"), (rand(2), rand(2))),
+    "cape_positions": (lambda p, d, s: posref_torch.cape_positions(p, d, s, centre=True), (rand(3), rand(3), rand(1))),
     "cosine_scale": (posref_torch.cosine_scale, (rand(3),)),
     "log_offset": (lambda d: posref_torch.log_offset(d, extent=7, dtype=D), (rand(3),)),
     "position_mlp": (

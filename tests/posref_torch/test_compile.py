@@ -71,6 +71,7 @@ def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "kerple_bias": lambda: posref_torch.kerple_bias(SLOPES, SLOPES, p, p, form="power"),
         "sandwich_bias": lambda: posref_torch.sandwich_bias(3, p, p, dim=8),
         "fire_distance": lambda: posref_torch.fire_distance(p, p, 0.1, 4.0),
+        "cape_positions": lambda: posref_torch.cape_positions(p, x[0, 0, :, 0], x[0, 0, :1, 0], centre=True),
         "attention": lambda: posref_torch.attention(x, x, x, bias=torch.zeros(3, 5, 5), mask=MASK),
         "rope_pixel_freq": lambda: posref_torch.rope_pixel_freq(8, 10.0, spacing="log"),
         "rope_softmax_factor": lambda: x * posref_torch.rope_softmax_factor(YARN),

@@ -65,6 +65,7 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "kerple_bias": posref_torch.kerple_bias(slopes, slopes, p, p),
         "sandwich_bias": posref_torch.sandwich_bias(3, p, p, dim=8, dtype=torch.float32),
         "fire_distance": posref_torch.fire_distance(p, p, 0.1, 4.0, dtype=torch.float32),
+        "cape_positions": posref_torch.cape_positions(p, x[0, 0, :, 0], x[0, 0, :1, 0]),
         "attention": posref_torch.attention(x, x, x, bias=bias, mask=mask),
         "rope_pixel_freq": posref_torch.rope_pixel_freq(8, 10.0, dtype=torch.float32, device=device),
         "log_n_scale": posref_torch.log_n_scale(p, 512, dtype=torch.float32),

@@ -1,4 +1,4 @@
-"""KERPLE, Sandwich and FIRE in mpmath: formulas and cases in the manner of golden_formulas and golden_cases."""
+"""KERPLE, Sandwich, FIRE and CAPE in mpmath: formulas and cases in the manner of golden_formulas and golden_cases."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ def fire_distance(q_positions: Nested, k_positions: Nested, c: float, length: fl
     ]
 
 
+def cape_positions(positions: Nested, shift: Nested, log_scale: Nested, centre: bool) -> Nested:
+    if isinstance(positions[0], list):
+        rows = zip(positions, shift, log_scale, strict=True)
+        return [cape_positions(p, d, s, centre) for p, d, s in rows]
+    mean = mp.fsum(positions) / len(positions) if centre else mpf(0)
+    draws = zip(positions, shift, log_scale * len(positions), strict=False)
+    return [(mpf(p) - mean + mpf(d)) * mp.exp(mpf(s)) for p, d, s in draws]
+
+
 # --- cases -----------------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +99,15 @@ CASES: dict[str, list[Case]] = {
         sandwich("another dim and base, three heads", [3, -4], [0, 12345], 3, dim=6, base=37.5),
         sandwich("fractions whose difference takes more than 53 bits", [0.1, 3e7], [-2.7, 0.3], dim=8),
         sandwich("a batch", [[0, 1], [5, 9]], [[7, 2], [5, 5]], 1, dim=4),
+    ],
+    "cape_positions": [
+        ("text", {"positions": [0, 1, 5], "shift": [0.3, -1.2, 0.75], "log_scale": [0.1], "centre": False}),
+        ("sound", {"positions": [0, 1, 5], "shift": [0.3, -1.2, 0.75], "log_scale": [0.1], "centre": True}),
+        (
+            "a batch, fractions, large positions",
+            {"positions": [[0.1, LARGEST], [7, 7.3]], "shift": [[0.3, 0.7], [-1.2, 7e5]]}
+            | {"log_scale": [[-0.4], [1.7]], "centre": False},
+        ),
     ],
     "fire_distance": [
         fire("below the length", [10, 511], [3, 0, 10, 40]),

@@ -12,6 +12,7 @@ from posref_conformance.case import FLOATS, Case
 from posref_conformance.cases import (
     additive,
     attention,
+    augmented,
     axes,
     bias,
     decays,
@@ -32,6 +33,7 @@ CASES: tuple[Case, ...] = (
     *axes.CASES,
     *distance.CASES,
     *additive.CASES,
+    *augmented.CASES,
     *bias.CASES,
     *windows.CASES,
     *decays.CASES,

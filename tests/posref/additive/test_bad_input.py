@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 from bad_calls import (
+    NAN,
     ONES,
     Args,
     Bad,
@@ -28,6 +29,7 @@ import posref
 
 # Calls that work: what the bad ones change.
 VALID: dict[str, Args] = {
+    "cape_positions": {"positions": np.arange(3), "shift": ONES(3), "log_scale": ONES(1)},
     "learned": {"table": ONES((3, 4)), "positions": np.arange(3)},
     "sinusoidal": {"positions": np.arange(3), "dim": 8},
     "timestep_embedding": {"timesteps": np.arange(3), "dim": 8},
@@ -36,6 +38,21 @@ VALID: dict[str, Args] = {
 ENDPOINT = "dim must be > 2 with endpoint=True, whose exponent is -k / (dim // 2 - 1), got 2"
 SHIFT = "dim // 2 must be > downscale_freq_shift, got dim"
 CASES: list[Bad] = [
+    *positions("cape_positions", "positions"),
+    ("cape_positions", {"positions": 5}, ValueError, "positions must have a sequence axis, got 5"),
+    *(bad for name in ("shift", "log_scale") for bad in numbers("cape_positions", name)),
+    *(
+        bad
+        for name in ("shift", "log_scale")
+        for bad in several(
+            "cape_positions",
+            name,
+            (NAN, ValueError, "must be finite, got NaN or infinity"),
+            (ONES(2), ValueError, "of shape (2,) must broadcast against the positions' shape (3,)"),
+            (ONES((1, 3)), ValueError, "of shape (1, 3) must broadcast against the positions' shape (3,)"),
+        )
+    ),
+    *a_flag("cape_positions", "centre"),
     *positions("sinusoidal", "positions"),
     *an_integer("sinusoidal timestep_embedding", "dim", 1, 0, -2),
     *several("sinusoidal", "dim", (3, ValueError, "must be a positive even integer, got 3")),

@@ -175,6 +175,28 @@ def test_one_row_is_t5s_bias() -> None:
     assert np.array_equal(posref.indexed_bias(table, bucket), posref.t5_bias(table, here, here))
 
 
+def test_residues_are_looked_up_by_their_clipped_offset() -> None:
+    """AlphaFold: a linear layer of the one-hot vector of clip(i - j, -32, 32) + 32."""
+    residues, table = np.array([1, 2, 40, 41, 300]), np.random.default_rng(13).standard_normal((65, 2))
+    d = residues[:, None] - residues
+    one_hot = np.eye(65)[np.minimum(np.maximum(d, -32), 32) + 32]
+    bias = posref.indexed_bias(table, posref.relative_index(d, 32, 32))
+    assert np.array_equal(bias, np.moveaxis(one_hot @ table, -1, 0))
+    assert not np.array_equal(bias, posref.indexed_bias(table, posref.relative_index(-d, 32, 32)))
+
+
+def test_nodes_are_looked_up_by_their_distance() -> None:
+    """Graphormer, on a path of five nodes and one apart: shortest paths, those beyond 3 share a row, none has its own."""
+    edges = np.eye(6, k=1, dtype=int)[:, :]
+    edges[4] = 0
+    steps = np.eye(6, dtype=int) + edges + edges.T
+    reached = [np.linalg.matrix_power(steps, n) > 0 for n in range(6)]
+    distance = np.argmax(reached, axis=0)
+    table = np.array([[0.0], [1.0], [2.0], [3.0], [-9.0]])
+    index = np.where(reached[-1], posref.relative_index(distance, 0, 3), 4)
+    assert posref.indexed_bias(table, index)[0, 0].tolist() == [0, 1, 2, 3, 3, -9]
+
+
 # --- logarithmic offsets ---------------------------------------------------------------------------------------------
 
 
