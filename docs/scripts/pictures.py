@@ -77,6 +77,52 @@ def alibi() -> str:
     )
 
 
+def kerple() -> str:
+    """Both kernels over the distance."""
+    d = np.arange(65)
+    series = [
+        ("logarithm, r1 = 2, r2 = 1", d.tolist(), posref.kerple_bias([2.0], [1.0], [64], 64 - d)[0, 0].tolist()),
+        (
+            "power, r1 = 1, r2 = 0.5",
+            d.tolist(),
+            posref.kerple_bias([1.0], [0.5], [64], 64 - d, form="power")[0, 0].tolist(),
+        ),
+    ]
+    return svg.lines(series, "distance", "Bias on the logits: both kernels fall ever more slowly.")
+
+
+def sandwich() -> str:
+    """The bias over the distance, from both starts of the sum."""
+    d = np.arange(257)
+    series = [
+        (f"from i = {s} on", d.tolist(), posref.sandwich_bias(8, [256], 256 - d, start=s)[7, 0].tolist())
+        for s in (1, 0)
+    ]
+    return svg.lines(series, "distance", "Bias of the last of 8 heads: much like a logarithm, with ripples.")
+
+
+def fire() -> str:
+    """The share of the distance, for queries within and beyond the length."""
+    series = []
+    for q in (100, 512, 2000):
+        k = np.linspace(0, q, 65)
+        series.append((f"query {q}", (k / q).tolist(), posref.fire_distance([q], k, 0.1, 512.0)[0].tolist()))
+    return svg.lines(
+        series, "key / query", "Share of the distance, c = 0.1 and L = 512: 1 at the start from query L on."
+    )
+
+
+def swin_v2() -> str:
+    """Both logarithms over the offset."""
+    d = np.arange(-15, 16)
+    series = [
+        ("paper", d.tolist(), posref.log_offset(d).tolist()),
+        ("released code, window 8", d.tolist(), posref.log_offset(d, extent=7).tolist()),
+        ("released code, window 16", d.tolist(), posref.log_offset(d, extent=15).tolist()),
+    ]
+    return svg.lines(series, "offset", "Coordinates that the network is fed with: other functions, not other scales.")
+
+
 def _scaled(make: Callable[[float], posref.Scaling], values: Sequence[float], name: str, base: float = 10000.0) -> str:
     plain = posref.rope_inv_freq(DIM, base=base)
     pairs = np.arange(DIM // 2).tolist()
@@ -102,4 +148,8 @@ PICTURES: dict[str, Callable[[], str]] = {
     "rope-llama3": lambda: _scaled(lambda s: Llama3Scaling(s, 8192, 1.0, 4.0), (2, 4, 8), "factor", base=500000.0),
     "alibi": alibi,
     "t5": t5,
+    "kerple": kerple,
+    "sandwich": sandwich,
+    "fire": fire,
+    "swin-v2": swin_v2,
 }

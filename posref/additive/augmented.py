@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,29 +57,29 @@ def cape_positions(
     p = checked_positions(positions)
     if not p.ndim:
         raise ValueError(f"positions must have a sequence axis, got {p[()]}")
-    rows = math.prod(p.shape[:-1]), p.shape[-1]
-    draws = []
-    for name, value in (("shift", shift), ("log_scale", log_scale)):
-        array = floating(value, name, finite=True)
-        if not broadcasts(array.shape, p.shape):
-            raise ValueError(f"{name} of shape {array.shape} must broadcast against the positions' shape {p.shape}")
-        draws.append(np.broadcast_to(array, p.shape).reshape(rows).tolist())
-    middle = _mean if boolean(centre, "centre") else _nothing
+    shifts, scales = _of_each(shift, "shift", p.shape), _of_each(log_scale, "log_scale", p.shape)
+    tokens = _rows(p)
+    means = [sum(map(Fraction, row), Fraction(0)) / max(len(row), 1) * boolean(centre, "centre") for row in tokens]
     with fewer_digits():
         lines = [
-            rounded(map(_augmented, row, [middle(row)] * len(row), shifts, scales))
-            for row, shifts, scales in zip(p.reshape(rows).tolist(), *draws, strict=True)
+            rounded(map(_augmented, row, [mean] * len(row), moved, stretched))
+            for row, mean, moved, stretched in zip(tokens, means, shifts, scales, strict=True)
         ]
     return np.array(lines, np.float64).reshape(p.shape)
 
 
-def _augmented(position: float, middle: Fraction, shift: float, log_scale: float) -> Decimal:
-    return as_decimal(Fraction(position) - middle + Fraction(shift)) * real(log_scale).exp()
+def _of_each(value: ArrayLike, name: str, shape: tuple[int, ...]) -> list[list[float]]:
+    array = floating(value, name, finite=True)
+    if not broadcasts(array.shape, shape):
+        raise ValueError(f"{name} of shape {array.shape} must broadcast against the positions' shape {shape}")
+    return _rows(np.broadcast_to(array, shape))
 
 
-def _mean(row: list[float]) -> Fraction:
-    return sum(map(Fraction, row), Fraction(0)) / max(len(row), 1)
+def _rows(array: NDArray[Any]) -> list[list[float]]:
+    """A list per sequence."""
+    rows: list[list[float]] = array.reshape(math.prod(array.shape[:-1]), array.shape[-1]).tolist()
+    return rows
 
 
-def _nothing(row: list[float]) -> Fraction:
-    return Fraction(0)
+def _augmented(position: float, mean: Fraction, shift: float, log_scale: float) -> Decimal:
+    return as_decimal(Fraction(position) - mean + Fraction(shift)) * real(log_scale).exp()

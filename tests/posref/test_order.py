@@ -56,7 +56,11 @@ def biased(bias: Any) -> dict[str, Any]:
     return {"bias": bias}
 
 
+FIRE = DRAW.standard_normal((32, 1)), DRAW.standard_normal(32), DRAW.standard_normal((HEADS, 32))
 ABSOLUTE = {
+    "fire": biased(
+        lambda p: np.moveaxis(posref.position_mlp(posref.fire_distance(p, p, 1.0, 2.0)[..., None], *FIRE), -1, 0)
+    ),
     "sinusoidal": {"add": lambda p: posref.sinusoidal(p, DIM)},
     "sinusoidal, tensor2tensor's": {"add": lambda p: posref.sinusoidal(p, DIM, endpoint=True, layout="concatenated")},
     "timestep_embedding": {"add": lambda p: posref.timestep_embedding(p, DIM)},
@@ -79,6 +83,12 @@ RELATIVE = {
         f"alibi, {form}": biased(lambda p, form=form: posref.alibi_bias(SLOPES, p, p, form=form))
         for form in ("distance", "signed", "key")  # the key form's constant per query is nothing to softmax
     },
+    "alibi, past": biased(lambda p: posref.alibi_bias(SLOPES, p, p, form="past")),
+    "alibi, sqrt": biased(lambda p: posref.alibi_bias(SLOPES, p, p, form="sqrt")),
+    "alibi, two sides": biased(lambda p: posref.alibi_bias(SLOPES, p, p, future_slopes=SLOPES / 3)),
+    "kerple": biased(lambda p: posref.kerple_bias([0.7, 2.0], [0.3, 1.5], p, p)),
+    "kerple, power": biased(lambda p: posref.kerple_bias([0.7, 2.0], [0.3, 1.5], p, p, form="power")),
+    "sandwich": biased(lambda p: posref.sandwich_bias(HEADS, p, p, dim=8)),
     "t5": biased(lambda p: posref.t5_bias(T5_TABLE, p, p)),
     "t5, decoder": biased(lambda p: posref.t5_bias(T5_TABLE, p, p, bidirectional=False)),
 }
