@@ -23,8 +23,10 @@ from posref.models import (
     mla,
     multimodal,
     nope,
+    per_layer,
     plain_rope,
     remote,
+    stacks,
     tables,
     vision,
     without,
@@ -78,6 +80,8 @@ _FAMILIES: dict[str, Reader] = {
     **gptj.FAMILIES,
     **tables.FAMILIES,
     **deberta.FAMILIES,
+    **per_layer.FAMILIES,
+    **stacks.FAMILIES,
 }
 
 

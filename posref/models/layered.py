@@ -146,6 +146,18 @@ GEMMA4 = LayeredRope(
     last=FULL,
 )
 
+EMBEDDING_GEMMA2 = LayeredRope(
+    {
+        SLIDING: RopeKeys(block={"rope_type": "default", "rope_theta": 10000.0}),
+        FULL: RopeKeys(block={"rope_type": "default", "rope_theta": 1e6}),
+    },
+    shape.every("sliding_window_pattern", 6),
+    head_dim=256,
+    beside=False,
+    wide={FULL: ("global_head_dim", 512)},
+    last=FULL,
+)
+
 MODERNBERT = LayeredRope(
     {
         FULL: RopeKeys(base=160000.0, base_key="global_rope_theta"),
@@ -171,6 +183,12 @@ def _default(base: float, partial: float | None = None) -> dict[str, object]:
     return parameters if partial is None else {**parameters, "partial_rotary_factor": partial}
 
 
+def lfm3_kinds(config: Block, number: int) -> list[str]:
+    """Of four layers, two are convolutions, as is the first."""
+    kinds = (SLIDING, "conv", FULL, "conv")
+    return ["conv" if i == 0 else kinds[i % 4] for i in range(number)]
+
+
 def mimo_kinds(config: Block, number: int) -> list[str]:
     """The first layer and every sixth see everything."""
     return [FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING for i in range(number)]
@@ -179,9 +197,20 @@ def mimo_kinds(config: Block, number: int) -> list[str]:
 FAMILIES: dict[str, Reader] = {
     "gemma3_text": gemma3(6, "sliding_window_pattern"),
     "gemma3n_text": gemma3(5, None),
+    "embedding_gemma2_text": EMBEDDING_GEMMA2,
     "gemma4_text": GEMMA4,
     "gemma4_unified_text": GEMMA4,
+    "diffusion_gemma_text": GEMMA4,
     "laguna": _by_block(_default(500000.0, 0.5), _default(10000.0, 1.0), shape.all_of(FULL)),
+    "lfm3": LayeredRope(
+        {
+            SLIDING: RopeKeys(block=_default(10000.0)),
+            FULL: RopeKeys(block={**_default(1e6, 0.5), "rope_type": "proportional"}),
+        },
+        lfm3_kinds,
+        head_dim=128,
+        beside=False,
+    ),
     "mellum": _by_block(_default(500000.0), _default(10000.0), shape.all_of(FULL)),
     "mimo_v2_flash": LayeredRope(
         {
@@ -194,6 +223,17 @@ FAMILIES: dict[str, Reader] = {
     ),
     "modernbert": MODERNBERT,
     "modernbert-decoder": MODERNBERT,
+    "t5gemma2_text": gemma3(6, "sliding_window_pattern"),
+    "t5gemma2_decoder": gemma3(6, "sliding_window_pattern"),
+    "zaya": LayeredRope(
+        {
+            "hybrid": RopeKeys(block=_default(5e6, 0.5), partial=1.0),
+            "hybrid_sliding": RopeKeys(block=_default(10000.0, 0.5), partial=1.0),
+        },
+        shape.all_of("hybrid"),
+        head_dim=128,
+        beside=False,
+    ),
     "olmo3": LayeredRope(
         {FULL: RopeKeys(base=500000.0), SLIDING: RopeKeys(base=500000.0, base_key=None)},
         shape.every(None, 4),

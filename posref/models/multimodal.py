@@ -59,6 +59,8 @@ FAMILIES: dict[str, Reader] = {
     "glm4v_text": GLM_4V,
     "glm_ocr_text": GLM_4V,
     "glm4v_moe_text": PlainRope(RopeKeys(partial=0.5), mrope=GLM),
+    "cosmos3_edge_text": PlainRope(RopeKeys(base=1e8), head_dim=128, mrope=QWEN3),
+    "glm_image_text": PlainRope(RopeKeys(partial=1.0), mrope=GLM),
     "ernie4_5_vl_moe_text": PlainRope(
         RopeKeys(base=500000.0),
         layout="interleaved",

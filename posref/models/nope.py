@@ -160,6 +160,17 @@ def told_layers(config: Block, number: int) -> None:
     config.note("unknown", f"the layers that rotate: {config.name('layer_types')} is not given")
 
 
+def lara_kinds(config: Block, number: int) -> list[str]:
+    """A pattern of five."""
+    pattern = (LINEAR, SLIDING, LINEAR, FULL, SLIDING)
+    return [pattern[i % 5] for i in range(number)]
+
+
+def flint_kinds(config: Block, number: int) -> list[str]:
+    """The first two layers, the last and every fourth from the second on see everything."""
+    return [FULL if i < 2 or i % 4 == 1 or i == number - 1 else SLIDING for i in range(number)]
+
+
 QWEN_HYBRID = every("full_attention_interval", 4, FULL, LINEAR)
 EXAONE4 = LocalRope(kinds=by_sliding_window)
 MINISTRAL3_BLOCK = {
@@ -180,7 +191,10 @@ FAMILIES: dict[str, Reader] = {
     "cohere2_moe": DenseRope(layout="interleaved", head_dim=128, rotating=(SLIDING,)),
     "exaone4": EXAONE4,
     "exaone_moe": EXAONE4,
+    "flint": PlainRope(head_dim=128, kinds=flint_kinds, rotating=(SLIDING,)),
     "granitemoehybrid": granite_hybrid,
+    "kolibri1": PlainRope(head_dim=128, kinds=every(None, 5), rotating=(SLIDING,)),
+    "lara_mini": PlainRope(head_dim=128, kinds=lara_kinds, rotating=(SLIDING,)),
     "lfm2": PlainRope(RopeKeys(base=1e6), kinds=lfm2_kinds, rotating=(FULL,)),
     "lfm2_moe": PlainRope(RopeKeys(base=1e6), kinds=told_layers, rotating=(FULL,)),
     "llama4_text": llama4,

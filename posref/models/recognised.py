@@ -25,10 +25,18 @@ from posref.models.tables import Learned
 ROPE_KEYS = ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor")
 OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedding_base", "rotary_emb_fraction")
 OWN_RULES = (  # to transformers; their rope keys tell too little
-    *("beam", "cohere_compass_text", "diffusion_gemma_text", "dory", "dots3_note_text", "flint", "glm5_next_text"),
-    *("hy_v4", "hy_v4_vl_text", "kolibri1", "lara_mini", "lfm3", "mistral_large4_text", "moonshine", "musicflamingo"),
-    *("muse_glimmer_text", "muse_spark_text", "neomme", "qwen4_exp_text", "step3p5", "ultrabert", "zaya", "axk2"),
-    *("gpt_neox_japanese", "phi4_multimodal", "vjepa2", "inkling_text", "inkling2_text"),
+    *(
+        "beam",
+        "cohere_compass_text",
+        "dory",
+        "dots3_note_text",
+        "glm5_next_text",
+        "hy_v4",
+        "hy_v4_vl_text",
+        "mistral_large4_text",
+    ),
+    *("musicflamingo", "muse_glimmer_text", "muse_spark_text", "neomme", "qwen4_exp_text", "ultrabert", "axk2"),
+    *("vjepa2", "inkling_text", "inkling2_text"),
 )
 # kinds of layers that do not attend
 WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)

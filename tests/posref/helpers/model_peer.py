@@ -92,7 +92,12 @@ OWN = {
     "hunyuan_vl_text": XDROPE,
 }
 MROPE = {"rope_scaling": {"type": "default", "mrope_section": [4, 6, 6]}}
-OWN |= dict.fromkeys(("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "paddleocr_vl_text"), MROPE)
+OWN |= dict.fromkeys(
+    ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "paddleocr_vl_text", "glm_image_text"), MROPE
+)
+OWN["embedding_gemma2_text"] = {"hidden_size_per_layer_input": 8}
+OWN["moonshine_streaming"] = {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}}
+OWN["cosmos3_edge_text"] = {"rope_parameters": {"rope_type": "default", "rope_theta": 1e8, "mrope_section": [6, 5, 5]}}
 PARTIAL = {"rope_type": "default", "mrope_section": [2, 3, 3], "partial_rotary_factor": 0.5}
 OWN |= {name: {"rope_parameters": PARTIAL} for name in ("glm4v_text", "glm4v_moe_text", "glm_ocr_text")}
 OWN["ernie4_5_vl_moe_text"] |= {"rope_scaling": {"type": "default", "mrope_section": [6, 6, 4]}}
@@ -152,7 +157,8 @@ def modeling(config):
 def rotary_class(config):
     """The one class of the model's module that makes cos and sin of text from a config."""
     module = modeling(config)
-    names = [n for n in vars(module) if n.endswith("RotaryEmbedding") and "Vision" not in n and "DiT" not in n]
+    names = [n for n in vars(module) if n.endswith("RotaryEmbedding") and "DiT" not in n]
+    names = [n for n in names if "Vision" not in n or "VisionText" in n]
     (name,) = (n for n in names if len(names) == 1 or "Text" in n)
     return getattr(module, name)
 
