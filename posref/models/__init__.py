@@ -14,6 +14,7 @@ from posref._arguments import integer, shown
 from posref.models import (
     biases,
     composite,
+    dbrx,
     deberta,
     encoders,
     falcon,
@@ -23,6 +24,7 @@ from posref.models import (
     mla,
     multimodal,
     nope,
+    patches,
     per_layer,
     plain_rope,
     remote,
@@ -72,6 +74,7 @@ _FAMILIES: dict[str, Reader] = {
     **remote.FAMILIES,
     **layered.FAMILIES,
     **multimodal.FAMILIES,
+    **patches.FAMILIES,
     **vision.FAMILIES,
     **composite.FAMILIES,
     **mla.FAMILIES,
@@ -80,6 +83,7 @@ _FAMILIES: dict[str, Reader] = {
     **gptj.FAMILIES,
     **tables.FAMILIES,
     **deberta.FAMILIES,
+    **dbrx.FAMILIES,
     **per_layer.FAMILIES,
     **stacks.FAMILIES,
 }

@@ -116,6 +116,26 @@ def t5_encoding(
     )
 
 
+def longt5(config: Block) -> list[Encoding]:
+    """LongT5: T5's rule among the keys that a block sees."""
+    kind = config.word("encoder_attention_type")
+    if kind == "transient-global":
+        config.note("unusual", "the encoder has another table, for the summaries of blocks of 16 tokens")
+    config.note("unusual", "the encoder sees keys up to local_radius away")
+    return T5()(config)
+
+
+def udop(config: Block) -> list[Encoding]:
+    """UDOP: T5's tables, and in the encoder others by the boxes of the words."""
+    config.note("not known yet", "text: the encoder's biases by horizontal and vertical distance")
+    return T5()(config)
+
+
+def pix2struct_text(config: Block) -> list[Encoding]:
+    """Pix2Struct's decoder is T5's."""
+    return [e for e in T5()(config) if isinstance(e, T5Encoding) and e.stack == "decoder"]
+
+
 def mpnet(config: Block) -> list[Encoding]:
     """MPNet: a learned table and, in all layers, one table by T5's buckets, whose distance no key changes."""
     table = Learned(after_pad=True)(config)
@@ -148,9 +168,14 @@ def buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> tuple[B
 
 FAMILIES: dict[str, Reader] = {
     "bloom": bloom,
+    "longt5": longt5,
     "mpnet": mpnet,
     "mpt": mpt,
     "mt5": T5(),
+    "pix2struct_text_model": pix2struct_text,
+    "pop2piano": T5(),
+    "switch_transformers": T5(),
     "t5": T5(),
+    "udop": udop,
     "umt5": T5(shared=False),
 }

@@ -44,7 +44,7 @@ WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)
 
 def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
     """What the keys tell; None where they tell nothing."""
-    if model_type in OWN_RULES:
+    if model_type in OWN_RULES or _of_patches(config):
         return None
     who = "no model_type" if model_type is None else f"model_type {shown(model_type)}"
     for component in KEYS:
@@ -62,6 +62,12 @@ def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
     if any(config.raw(key) is not None for key in (*ROPE_KEYS, *OTHER_ROPE_KEYS)):
         return _rope(config, who)
     return _like_bert(config, who)
+
+
+def _of_patches(config: Block) -> bool:
+    """Whether it is a tower that rotates by the coordinates of patches, which the keys tell too little about."""
+    block = config.raw("rope_parameters")
+    return isinstance(block, Mapping) and block.get("rope_type") == "axial"
 
 
 def _parts(config: Block, who: str) -> list[Encoding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from posref._arguments import shown
 from posref.models._reading import Block, NotKnown, Reader
@@ -35,6 +35,77 @@ class Learned:
         offset = _after_pad(config) if self.after_pad else self.more_rows
         rows = None if rows is None else rows + self.more_rows
         return [learned(stack, rows, _size(config, self.dim), offset) for stack in self.stacks]
+
+
+def boxed(reader: Reader) -> Reader:
+    """A reader of a model of documents, whose words have a place on the page, or in a tree, too."""
+
+    def read(config: Block) -> Sequence[Encoding]:
+        config.note("not known yet", "text: the tables by the place of a word on the page or in the document's tree")
+        return reader(config)
+
+    return read
+
+
+def led(config: Block) -> list[Encoding]:
+    """LED: a table per stack, each with its own number of rows."""
+    dim = _size(config, ("hidden_size", "d_model"))
+    return [learned(s, _size(config, (f"max_{s}_position_embeddings",)), dim, 0) for s in BOTH]
+
+
+def trocr(config: Block) -> list[Encoding]:
+    """TrOCR's decoder: BART's table, or fairseq's sinusoids where ``use_learned_position_embeddings`` is false."""
+    if config.boolean_or("use_learned_position_embeddings", True):
+        return Learned(dim=("hidden_size", "d_model"), more_rows=2)(config)
+    return [fairseq(config, None, "max_position_embeddings")]
+
+
+def xlm(config: Block) -> list[Encoding]:
+    """XLM and FlauBERT: a learned table; with ``sinusoidal_embeddings`` it starts as the paper's sinusoids, pair by pair."""
+    if config.boolean("sinusoidal_embeddings"):
+        config.note(
+            "unusual", "sinusoidal_embeddings is true: the table holds the paper's sinusoids, and is not trained"
+        )
+    return Learned(dim=("hidden_size", "emb_dim"))(config)
+
+
+def speech_to_text(config: Block) -> list[Encoding]:
+    """Speech2Text: fairseq's sinusoids, of the frames in the encoder; the tables grow with the input."""
+    return [
+        fairseq(config, "encoder", "max_source_positions", "audio"),
+        fairseq(config, "decoder", "max_target_positions"),
+    ]
+
+
+def fairseq(config: Block, stack: str | None, rows_key: str, component: str = "text") -> SinusoidalEncoding:
+    """Sinusoids from the one after the padding token's on."""
+    rows = _size(config, (rows_key,))
+    dim = _size(config, ("hidden_size", "d_model"))
+    return sinusoids(component, stack, None if rows is None else rows + 2, dim, _after_pad(config))
+
+
+def pegasus_x(config: Block) -> list[Encoding]:
+    """PEGASUS-X: tensor2tensor's sinusoids in both stacks, made for as many tokens as there are."""
+    dim = _size(config, ("hidden_size", "d_model"))
+    return [sinusoids("text", stack, None, dim, 0) for stack in BOTH]
+
+
+def musicgen(config: Block) -> list[Encoding]:
+    """MusicGen's decoder: tensor2tensor's frequencies, all cosines, then all sines."""
+    rows, dim = _size(config, ("max_position_embeddings",)), _size(config, ("hidden_size",))
+    return [replace(sinusoids("audio", None, rows, dim, 0), order="cos_sin")]
+
+
+def ctrl(config: Block) -> list[Encoding]:
+    """CTRL: the paper's frequencies, all sines, then all cosines."""
+    rows, dim = _size(config, ("max_position_embeddings", "n_positions")), _size(config, ("hidden_size", "n_embd"))
+    return [sinusoids("text", None, rows, dim, 0, endpoint=False)]
+
+
+def audio_sinusoids(config: Block) -> list[Encoding]:
+    """Encoders with Whisper's sinusoids that are not in the weights."""
+    rows, dim = _size(config, ("max_source_positions",)), _size(config, ("hidden_size", "d_model"))
+    return [sinusoids("audio", "encoder", rows, dim, 0)]
 
 
 def whisper(config: Block) -> list[Encoding]:
@@ -119,8 +190,40 @@ BLENDERBOT = Learned(dim=("hidden_size", "d_model"), stacks=BOTH)
 NARROW = Learned(dim=("embedding_size",))
 ROBERTA = Learned(after_pad=True)
 
+AFTER_TWO = Learned(more_rows=2)
+
 FAMILIES: dict[str, Reader] = {
+    **dict.fromkeys(
+        ("aimv2_text_model", "clipseg_text_model", "groupvit_text_model", "metaclip_2_text_model"), Learned()
+    ),
+    **dict.fromkeys(("owlvit_text_model", "owlv2_text_model", "siglip_text_model", "siglip2_text_model"), Learned()),
+    **dict.fromkeys(("xclip_text_model", "align_text_model", "blip_text_model", "chinese_clip_text_model"), Learned()),
+    **dict.fromkeys(("flava_text_model", "dpr", "fnet", "gpt_neo", "lxmert", "visual_bert"), Learned()),
+    **dict.fromkeys(("altclip_text_model", "bridgetower_text_model", "clap_text_model", "xmod"), ROBERTA),
+    **dict.fromkeys(("mra", "nystromformer", "yoso"), AFTER_TWO),
     "albert": NARROW,
+    "audioflamingo3_encoder": audio_table,
+    "convbert": NARROW,
+    "ctrl": ctrl,
+    "flaubert": xlm,
+    "fsmt": m2m_100,
+    "imagegpt": GPT2,
+    "layoutlm": boxed(Learned()),
+    "layoutlmv2": boxed(Learned()),
+    "layoutlmv3": boxed(ROBERTA),
+    "led": led,
+    "lilt": boxed(ROBERTA),
+    "markuplm": boxed(ROBERTA),
+    "musicgen_decoder": musicgen,
+    "musicgen_melody_decoder": musicgen,
+    "nllb-moe": m2m_100,
+    "pegasus_x": pegasus_x,
+    "qwen2_5_omni_audio_encoder": audio_sinusoids,
+    "qwen3_omni_moe_audio_encoder": audio_sinusoids,
+    "rembert": Learned(dim=("input_embedding_size",)),
+    "speech_to_text": speech_to_text,
+    "trocr": trocr,
+    "xlm": xlm,
     "bart": BART,
     "bert": Learned(),
     "bert-generation": Learned(),

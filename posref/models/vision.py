@@ -1,4 +1,4 @@
-"""Vision towers: rotations on two or three axes, and learned tables over a grid of patches.
+"""Vision towers that rotate, on two or three axes.
 
 The sizes that stand in for absent ones are the defaults of transformers' class: it does not write them out when it saves.
 """
@@ -8,25 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from posref._arguments import even, shown
+from posref._arguments import even
 from posref.models import shape
 from posref.models._reading import Block, Reader
+from posref.models.patches import Key, PatchTable, sized
 from posref.models.records import Axes, Encoding, LearnedEncoding, RopeEncoding, SinusoidalEncoding
 from posref.rotary.axes import rope_axes_inv_freq
 from posref.rotary.axis_maps import rope_axis_map
 
-MOST_PATCHES = 2**20
 ROWS_FIRST, COLUMNS_FIRST = ("height", "width"), ("width", "height")
-
-Key = Sequence[str]
-
-
-def sized(config: Block, keys: Key, default: int | None, *, most: int = shape.MOST_CHANNELS) -> int | None:
-    """An integer that goes by several names, or the default, which is noted."""
-    value = config.either(keys, most=most)
-    if value is None and default is not None:
-        config.note_default(keys[0], str(default))
-    return default if value is None else value
 
 
 @dataclass(frozen=True)
@@ -164,60 +154,6 @@ def _range(count: int | None) -> tuple[int, ...] | None:
     return None if count is None else tuple(range(count))
 
 
-@dataclass(frozen=True)
-class PatchTable:
-    """Reads a learned table over a grid of patches.
-
-    Parameters
-    ----------
-    image, patch
-        Defaults of ``image_size`` and ``patch_size``.
-    first
-        Rows before those of the patches, such as that of a class token.
-    count
-        The key that has the number of patches of a square grid, and its default, where there is no ``image_size``.
-    """
-
-    width: tuple[Key, int | None] = (("hidden_size",), 768)
-    image: int | None = 224
-    patch: int | None = 16
-    first: int = 0
-    count: tuple[str, int] | None = None
-    resampling: str | None = None
-
-    def __call__(self, config: Block) -> list[Encoding]:
-        """The one encoding of such a tower."""
-        grid = self._grid(config)
-        rows = None if grid is None else grid[0] * grid[1] + self.first
-        dim = sized(config, *self.width)
-        encoding = LearnedEncoding("learned", "vision", None, None, None, rows, dim, self.first, grid, self.resampling)
-        return [encoding]
-
-    def _grid(self, config: Block) -> tuple[int, int] | None:
-        if self.count is not None:
-            patches = sized(config, (self.count[0],), self.count[1], most=MOST_PATCHES) or 0
-            side = int(patches**0.5)
-            if side * side != patches:
-                raise ValueError(f"{config.name(self.count[0])} must be a square number of patches, got {patches}")
-            return side, side
-        image, patch = side_lengths(config, "image_size", self.image), side_lengths(config, "patch_size", self.patch)
-        if image is None or patch is None:
-            return None
-        return image[0] // patch[0], image[1] // patch[1]
-
-
-def side_lengths(config: Block, key: str, default: int | None) -> tuple[int, int] | None:
-    """Height and width, be it one number for both."""
-    value = config.raw(key)
-    if isinstance(value, (list, tuple)):
-        if len(value) != 2:
-            raise ValueError(f"{config.name(key)} must be one number or two, got {shown(list(value))}")
-        sides = config.integers(key, most=2, least=1) or ()
-        return sides[0], sides[1]
-    side = sized(config, (key,), default, most=MOST_PATCHES)
-    return None if side is None else (side, side)
-
-
 def _qwen(
     width: Key, heads: int, channels: int, depth: int, more: Callable[[Block], list[Encoding]] | None = None
 ) -> AxialTower:
@@ -265,7 +201,22 @@ def kimi_tables(config: Block) -> list[Encoding]:
 _table = PatchTable(count=("num_position_embeddings", 2304), width=(("hidden_size",), 1152), resampling="bilinear")
 _qwen3 = _qwen(("hidden_size",), 16, 1152, 27, _table)
 
+
+def _grid(dim: int, image: int, resampling: str) -> PatchTable:
+    return PatchTable((("hidden_size",), dim), image, 14, resampling=resampling)
+
+
+def _glm(width: int, heads: int) -> AxialTower:
+    return _qwen(("hidden_size",), heads, width, 24, _grid(width, 336, "bicubic"))
+
+
 FAMILIES: dict[str, Reader] = {
+    "exaone4_5_vision": _qwen(("hidden_size",), 16, 3584, 32),
+    "glm4v_moe_vision": _glm(1536, 12),
+    "glm4v_vision": _glm(1536, 12),
+    "glm_ocr_vision": _qwen(("hidden_size",), 16, 1024, 24),
+    "paddleocr_vl_vision": _vit(1152, 16, 27, more=_grid(1152, 384, "bilinear")),
+    "video_llama_3_vision": _vit(768, 12, 12),
     "qwen2_vl_vision": _qwen(("embed_dim",), 16, 1280, 32),
     "qwen2_5_vl_vision": _qwen(("hidden_size",), 16, 3584, 32),
     "qwen2_5_omni_vision_encoder": _qwen(("hidden_size",), 16, 3584, 32),
@@ -283,9 +234,4 @@ FAMILIES: dict[str, Reader] = {
     "minimax_m3_vl_vision": _vit(1280, 16, 32, names=("time", "height", "width")),
     "kimi_k25_vision": _vit(1152, 16, 27, names=COLUMNS_FIRST, rule="round_robin", more=kimi_tables),
     "dinov3_vit": dinov3,
-    "siglip_vision_model": PatchTable(),
-    "siglip2_vision_model": PatchTable(count=("num_patches", 256), resampling="bilinear"),
-    "clip_vision_model": PatchTable(patch=32, first=1),
-    "git_vision_model": PatchTable(first=1),
-    "vit": PatchTable(first=1),
 }

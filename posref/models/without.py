@@ -17,6 +17,12 @@ def recurrent(config: Block) -> list[Encoding]:
     return []
 
 
+def convolution(config: Block) -> list[Encoding]:
+    """Wav2Vec 2 and its kin."""
+    config.note("nope", "no position encoding but a grouped convolution over the frames, before the layers")
+    return []
+
+
 def jamba(config: Block) -> list[Encoding]:
     """Attention without positions in one layer of ``attn_layer_period``, Mamba in the others."""
     number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
@@ -67,6 +73,7 @@ def _without(config: Block, kinds: list[str] | None) -> list[Encoding]:
 
 
 FAMILIES: dict[str, Reader] = {
+    **dict.fromkeys(("data2vec-audio", "hubert", "sew", "unispeech", "unispeech-sat", "wav2vec2"), convolution),
     "falcon_mamba": recurrent,
     "jamba": jamba,
     "kimi_linear": kimi_linear,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -110,8 +111,9 @@ def test_falcon_with_alibi_and_eager_attention():
         {"relative_attention_max_distance": 1000},
     ],
 )
-def test_t5(keys):
-    values = {"model_type": "t5", "num_layers": 2, "num_heads": 4, "d_model": 16, "d_kv": 4, "d_ff": 8, **keys}
+@pytest.mark.parametrize("model_type", ["t5", "mt5"])
+def test_t5(model_type, keys):
+    values = {"model_type": model_type, "num_layers": 2, "num_heads": 4, "d_model": 16, "d_kv": 4, "d_ff": 8, **keys}
     values |= {"vocab_size": 16}
     encodings = read_config(values).encodings
     model = build(values)
@@ -132,6 +134,28 @@ def test_t5(keys):
             last = np.inf if bucket.last is None else bucket.last
             found[(first <= relative) & (relative <= last)] = bucket.bucket
         assert np.array_equal(found, theirs)
+
+
+@pytest.mark.parametrize("model_type", ["longt5", "pix2struct_text_model", "pop2piano", "switch_transformers", "udop"])
+def test_kin_of_t5(model_type):
+    """The first layer of each stack has the table, in the shape that is told; its rule is T5's own function there, too."""
+    encodings = read_config(
+        json.loads(transformers.CONFIG_MAPPING[model_type]().to_json_string(use_diff=False))
+    ).encodings
+    config = transformers.CONFIG_MAPPING[model_type]()
+    module = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+    name = next(
+        n
+        for n in vars(module)
+        if n.endswith("TextModel" if "text" in model_type else ("Model", "Generation")) and "PreT" not in n
+    )
+    with torch.device("meta"):
+        model = getattr(module, name)._from_config(config)
+    found = {n: tuple(p.shape) for n, p in model.named_parameters() if "elfAttention.relative_attention_bias" in n}
+    found |= {n: tuple(p.shape) for n, p in model.named_parameters() if "self_attention.attention.relative" in n}
+    assert all(".0." in n for n in found)
+    assert [(e.num_buckets, e.num_heads) for e in encodings] == list(found.values())
+    assert len(encodings) == (1 if "text" in model_type else 2)
 
 
 TABLES = {

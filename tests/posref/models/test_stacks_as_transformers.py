@@ -167,3 +167,32 @@ def test_stacks(model_type, stacks, parts):
     absent = read_config({"model_type": model_type, **PLAIN})
     assert sum(note.startswith("unknown: ") and stacks[-1] in note for note in absent.notes) == 1
     assert np.all([e.part not in parts or e.part is None for e in absent.encodings])
+
+
+DBRX = {"model_type": "dbrx", "d_model": 128, "n_heads": 4, "n_layers": 3, "max_seq_len": 64}
+DBRX_ATTENTION = {"attn_config": {"clip_qkv": 8, "kv_n_heads": 2, "rope_theta": 500000}}
+
+
+def dbrx_error(values):
+    (encoding,) = read_config(values).encodings
+    config = config_of(values)
+    return frequency_error(encoding, inv_freq_of(modeling(config).DbrxRotaryEmbedding(config)))
+
+
+def test_dbrx():
+    assert dbrx_error(DBRX) <= 1
+    assert dbrx_error({**DBRX, "rope_theta": 20000.0}) <= 1
+    (encoding,) = read_config({**DBRX, **DBRX_ATTENTION}).encodings
+    assert (encoding.base, encoding.layers, encoding.head_dim, encoding.max_position_embeddings) == (
+        5e5,
+        (0, 1, 2),
+        32,
+        64,
+    )
+
+
+@pytest.mark.xfail(
+    reason="transformers 5.24: its class does not look at attn_config.rope_theta, DBRX's own place for the base"
+)
+def test_dbrx_s_own_place_for_the_base():
+    assert dbrx_error({**DBRX, **DBRX_ATTENTION}) <= 1

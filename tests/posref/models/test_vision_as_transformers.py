@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from model_peer import U, config_of, modeling, torch, transformers
 
 from posref import rope_apply
-from posref.models import LearnedEncoding, RopeEncoding, read_config, vision
+from posref.models import LearnedEncoding, RopeEncoding, patches, read_config, vision
 from posref.rotary.axes import rope_axes_cos_sin
 from posref.rotary.grids import grid_coordinates, grid_positions
 
@@ -110,6 +112,45 @@ SIZES = {
     "qwen3_vl_vision": {"num_position_embeddings": 36, "hidden_size": 64, "num_heads": 2},
     "kimi_k25_vision": {"pos_emb_height": 6, "pos_emb_width": 6, "hidden_size": 64, "num_attention_heads": 2},
 }
+ELSEWHERE = ("git_vision_model", "owlv2_vision_model")  # no defaults of their own, or those of another class
+
+
+def learned(values):
+    return [e for e in read_config(values).encodings if isinstance(e, LearnedEncoding)]
+
+
+ALL = {**patches.FAMILIES, **vision.FAMILIES}
+TABLES = [name for name in ALL if name not in ELSEWHERE and learned({"model_type": name})]
+
+
+@pytest.mark.parametrize("model_type", TABLES)
+def test_the_defaults_of_every_table(model_type):
+    """A class's own sizes, where a file has none: the shape of its parameter, without the numbers in it."""
+    tables = learned({"model_type": model_type})
+    config = config_of({"model_type": model_type})
+    with torch.device("meta"):
+        model = table_class(config)._from_config(config)
+    shapes = {tuple(p.shape) for n, p in model.named_parameters() if "pos" in n.lower()}
+    for table in tables:
+        shape, grid = (table.rows, table.dim), (*table.grid, table.dim)
+        assert shapes & {shape, (1, *shape), grid}
+        assert table.rows == table.grid[0] * table.grid[1] + table.offset
+
+
+def table_class(config):
+    if type(config) in transformers.AutoModel._model_mapping:
+        return transformers.AutoModel._model_mapping[type(config)]
+    classes = [value for value in vars(modeling(config)).values() if inspect.isclass(value)]
+    classes = [
+        c
+        for c in classes
+        if issubclass(c, transformers.PreTrainedModel) and c.__name__.endswith(("Model", "former", "Encoder"))
+    ]
+    return next(
+        c for c in classes if isinstance(config, getattr(c, "config_class", None) or ()) and "PreT" not in c.__name__
+    )
+
+
 SMALL = {"num_hidden_layers": 1, "depth": 1, "intermediate_size": 8, "num_attention_heads": 2}
 
 
