@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,9 +42,29 @@ def posref() -> None:
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True, help="Seconds per check."
 )
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    default=4.0,
+    show_default=True,
+    help="GiB of memory that a check may add to what the backend takes.",
+)
+@click.option("--family", "families", multiple=True, metavar="FAMILY", help="Of the catalogue; repeatable.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes at a time.")
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure.")
 @click.option("--json", "as_json", is_flag=True, help="The whole report as JSON.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the report as a page, too.")
+@click.option("--list", "list_only", is_flag=True, help="Print the ids of the checks, and run none.")
 @click.option("--template", is_flag=True, help="Print a backend file to start from, and do nothing else.")
-def check(backend: str | None, only: tuple[str, ...], deep: bool, timeout: float, as_json: bool, template: bool) -> int:
+def check(
+    backend: str | None,
+    timeout: float,
+    memory: float,
+    exitfirst: bool,
+    list_only: bool,
+    template: bool,
+    **asked: Any,
+) -> int:
     """Hold BACKEND against the reference: numpy, torch, cupy, a file.py or a package.module.
 
     \b
@@ -56,15 +77,45 @@ def check(backend: str | None, only: tuple[str, ...], deep: bool, timeout: float
 
         click.echo(files("posref_conformance").joinpath("template.py").read_text(encoding="utf-8"), nl=False)
         return 0
-    if backend is None:
+    if backend is None and not list_only:
         raise click.UsageError("BACKEND is missing: give numpy, torch, cupy, a file.py or a package.module")
     from posref_conformance.backend import BackendError
+    from posref_conformance.check import Options, list_checks
     from posref_conformance.check import check as run
+    from posref_conformance.contract import FAMILIES
+    from posref_conformance.process import Limits
 
+    for family in asked["families"]:
+        if family not in FAMILIES:
+            raise click.UsageError(f"--family must be one of {', '.join(FAMILIES)}, got {family}")
+    options = Options(limits=Limits(timeout, memory), exit_first=exitfirst, **asked)
     try:
-        return run(backend, only=only, deep=deep, timeout=timeout, as_json=as_json)
+        return list_checks(backend, options) if list_only or backend is None else run(backend, options)
     except BackendError as problem:
         raise click.ClickException(str(problem)) from None
+
+
+@posref.command()
+@click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write one report as a page instead.")
+def report(reports: tuple[Path, ...], html: Path | None) -> int:
+    """Put reports of posref check --json side by side, as a table in Markdown.
+
+    The exit status is 0 whatever the verdicts are: they have been given where the reports were made.
+    """
+    from posref_conformance.matrix import html_of, matrix
+    from posref_conformance.schemas import WrongFile
+
+    try:
+        if html is None:
+            click.echo(matrix(reports))
+        elif len(reports) == 1:
+            html.write_text(html_of(reports[0]), encoding="utf-8")
+        else:
+            raise click.UsageError(f"--html takes one report, got {len(reports)}")
+    except WrongFile as problem:
+        raise click.ClickException(str(problem)) from None
+    return 0
 
 
 @posref.command("list")

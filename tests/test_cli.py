@@ -71,7 +71,7 @@ def test_yes_is_0_and_says_nothing_on_standard_error(run: Run, arguments: tuple[
 
 
 NO = {
-    "a failure": ("def alibi_slopes(n): return np.zeros(n)", "no: 1 of 1 checks failed"),
+    "a failure": ("def alibi_slopes(n): return np.zeros(n)", "no: 1 of 1 check failed"),
     "no function": ("", "no: nothing ran; the backend has none of the functions that were asked for"),
     "nothing implemented": ("def alibi_slopes(n): raise NotImplementedError", "no: nothing ran"),
 }
@@ -130,6 +130,14 @@ UNANSWERED = {
     "'int8' is not one of 'float64', ": ("table", LLAMA, "-o", "table.npz", "--dtype", "int8"),
     "the output must end in .npz or .safetensors": ("table", LLAMA, "-o", "table.pt"),
     "unexpected extra argument": ("check", "numpy", "torch"),
+    "--family must be one of additive, rotary, ": ("check", "numpy", "--family", "rotry"),
+    "--only rope means no check that this backend can run; functions: alibi_bias": (
+        *("check", "numpy", "--only", "rope", "--family", "bias"),
+    ),
+    "0 is not in the range x>=1": ("check", "numpy", "-j", "0"),
+    "'much' is not a valid float": ("check", "numpy", "--memory", "much"),
+    "Missing argument 'REPORT.json...'": ("report",),
+    "--html takes one report, got 2": ("report", "a.json", "b.json", "--html", "c.html"),
 }
 
 
@@ -233,6 +241,39 @@ def test_only_a_function_is_that_function_alone(run: Run) -> None:
     done = run("check", "numpy", "--only", "rope", "--json")
     functions = {c["id"].partition("/")[0] for c in json.loads(done.stdout)["checks"]}
     assert functions == {"rope"}  # and neither rope_apply nor rope_table
+
+
+def test_list_runs_nothing_and_tells_what_would_be_run(run: Run, tmp_path: Path) -> None:
+    name = _write(tmp_path, "dtypes = ['float32']\ndef learned(table, positions):\n    raise SystemExit('ran')\n")
+    done = run("check", name, "--list", "--only", "learned")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.split()) == set(run("check", "--list", "--only", "learned/*/float32").stdout.split())
+    everything = run("check", "--list", "--deep").stdout.split()
+    known = (Path(__file__).parent / "data" / "check_ids.txt").read_text().split()
+    assert sorted(everything) == known
+    assert run("check", "--list", "--only", "lerned").returncode == 1
+
+
+def test_exitfirst_stops_at_the_first_failure(run: Run, tmp_path: Path) -> None:
+    source = """
+        from posref_array.on_numpy import backend as right
+
+        def alibi_slopes(num_heads):
+            return right.alibi_slopes(num_heads) * (1 + (num_heads > 2))
+    """
+    done = run("check", _write(tmp_path, source), "--only", "alibi_slopes", "-x")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "no: 1 of 3 checks failed; 8 checks left after the first failure"
+    all_of_it = run("check", "mine.py", "--only", "alibi_slopes")
+    assert all_of_it.stdout.splitlines()[-1] == "no: 9 of 11 checks failed"
+
+
+def test_the_line_that_runs_it_again_keeps_what_matters(run: Run, tmp_path: Path) -> None:
+    name = _write(tmp_path, "def learned(table, positions): return table\n")
+    done = run("check", name, "--only", "learned/rows/float32", "--timeout", "2.5", "--memory", "1", "-j", "2")
+    line = "  posref check mine.py --timeout 2.5 --memory 1 --only learned/rows/float32"
+    assert line in done.stdout.splitlines()
+    assert run(*line.split()[1:]).returncode == 1
 
 
 # --- the report as JSON ---------------------------------------------------------------------------------------------

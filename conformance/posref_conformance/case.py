@@ -33,9 +33,13 @@ class Call:
     cotangent: Array | None = None
     adjoint: Callable[[Array], Array] | None = None
 
+    def values(self) -> tuple[Any, ...]:
+        """All arguments, without their names."""
+        return (*self.args, *self.kwargs.values())
+
     def arrays(self) -> list[Array]:
         """The arrays among the arguments."""
-        return [a for a in (*self.args, *self.kwargs.values()) if isinstance(a, np.ndarray)]
+        return [a for a in self.values() if isinstance(a, np.ndarray)]
 
 
 @dataclass(frozen=True)

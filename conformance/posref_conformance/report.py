@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import platform
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -46,6 +45,8 @@ class Report:
     results: tuple[Result, ...]
     unknown_expected_failures: tuple[str, ...] = ()
     interrupted: bool = False
+    unrun: int = 0  # checks that were not asked for any more
+    command: str = ""  # what runs a part of this again, up to --only
 
     def lines(self) -> list[Line]:
         """One per function, in the order in which they were run."""
@@ -59,15 +60,18 @@ class Report:
     def verdict(self) -> str:
         """One sentence."""
         ran = sum(r.status != NOT_IMPLEMENTED for r in self.results)
-        bad = len(self.failures())
-        if self.unknown_expected_failures:
-            return f"no: expected_failures names checks that there are not: {', '.join(self.unknown_expected_failures)}"
-        if not ran:
+        bad, unknown = len(self.failures()), self.unknown_expected_failures
+        if not ran and not unknown:
             return "no: nothing ran; the backend has none of the functions that were asked for"
-        if bad:
-            return f"no: {bad} of {ran} checks failed"
+        if bad or unknown:
+            why = [f"{bad} of {_checks(ran)} failed"] if bad else []
+            if unknown:
+                why.append(f"expected_failures names checks that there are not: {', '.join(unknown)}")
+            if self.unrun and not self.interrupted:
+                why.append(f"{_checks(self.unrun)} left after the first failure")
+            return f"no: {'; '.join(why)}"
         passed, expected = (sum(r.status == s for r in self.results) for s in (PASSED, EXPECTED_FAILURE))
-        return f"yes: {passed} checks passed" + (f", {expected} failed as expected" if expected else "")
+        return f"yes: {_checks(passed)} passed" + (f", {expected} failed as expected" if expected else "")
 
     def exit_status(self) -> int:
         """0 yes, 1 no, 2 not answered."""
@@ -83,7 +87,7 @@ class Report:
             "verdict": "pass" if self.exit_status() == 0 else "interrupted" if self.interrupted else "fail",
             "summary": self.verdict(),
             "functions": [_finite(vars(line)) for line in self.lines()],
-            "checks": [_finite(r.as_json()) for r in self.results],
+            "checks": [{**_finite(r.as_json()), "again": self.again(r.id)} for r in self.results],
             "run": {
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "posref": posref.__version__,
@@ -119,14 +123,16 @@ class Report:
                     console,
                     f"  at {escape(r.where)}: got {r.got}, expected {r.expected}, bound {r.bound} ({_times(r.worst)})",
                 )
-            _say(console, f"  [dim]{self._again(r.id)}{_deep(r)}[/]")
+            for cause in r.diagnosis:
+                _say(console, f"  [yellow]{escape(cause['sentence'])}[/] {escape(cause['fix'])}")
+            _say(console, f"  [dim]{escape(self.again(r.id))}[/]")
         if len(failures) > SHOWN:
             function = failures[0].id.partition("/")[0]
-            _say(console, f"\n{len(failures) - SHOWN} more of {function}: {self._again(function)} --json")
+            _say(console, f"\n{len(failures) - SHOWN} more of {function}: {escape(self.again(function))} --json")
 
-    def _again(self, only: str) -> str:
+    def again(self, only: str) -> str:
         """The command that runs a part of this again, for a shell."""
-        return escape(f"posref check {shlex.quote(self.backend)} --only {only}")
+        return f"{self.command} --only {only}{' --deep' if '/deep/' in only else ''}"
 
     def _warnings(self) -> Sequence[tuple[str, str]]:
         """Each warning once, with the first check that raised it."""
@@ -183,17 +189,21 @@ def _times(worst: float | None) -> str:
     return f"{worst:.2f} x bound" if worst < 1000 else f"{worst:.1e} x bound"
 
 
-def _deep(r: Result) -> str:
-    return " --deep" if "/deep/" in r.id else ""
+def _checks(n: int) -> str:
+    return f"{n} check" if n == 1 else f"{n} checks"
 
 
 def _say(console: Console, text: str) -> None:
     console.print(text, soft_wrap=True, highlight=False)  # ids and commands are for copying: never broken or cut
 
 
-def _finite(record: dict[str, Any]) -> dict[str, Any]:
+def _finite(value: Any) -> Any:
     """JSON has no infinity."""
-    return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def progress_console() -> Console:

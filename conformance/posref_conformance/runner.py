@@ -1,60 +1,49 @@
-"""Run checks in a worker process, one at a time, and survive whatever the backend does."""
+"""Run checks in processes of their own, several at a time if asked to, and survive whatever the backend does."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import queue
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import IO, Any
 
 from posref_conformance.backend import BackendError
 from posref_conformance.cases import matches
 from posref_conformance.contract import FUNCTIONS
+from posref_conformance.process import Died, Exceeded, Limits, Process
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, PASSED, UNEXPECTED_PASS, Result
 from posref_conformance.wording import one_line
 
-LOADING = 120.0  # seconds for the import of the backend and its array library
 DEEP = 6.0  # a generated check runs many examples: that many times the time of a fixed one
-# The suite is imported before the working directory can be searched: a numpy.py there is not NumPy.
-WORKER = """
-import sys
-sys.path = [p for p in sys.path if p]
-from posref_conformance.worker import main
-main(*sys.argv[1:])
-"""
+# A function that hangs or dies every time must not take the whole day: after so many its other checks are not run.
+ENOUGH = {"time": 3, "death": 10}
+SAID = {"time": "took too long", "death": "ended the process"}
 
 
 class Runner:
-    """A backend in a process of its own.
+    """A backend in processes of its own.
 
-    A check that takes longer than ``timeout`` seconds, or during which the process dies, has failed; the process is started
-    again for the next one. After a function's first time-out or second death its other checks are reported as failed, unrun.
+    A check that takes too much time or memory, or during which the process dies, has failed; the process is started again for
+    the next one. With several jobs each process takes whole functions, so that what a function's checks meet of one another is
+    the same however many there are.
     """
 
-    def __init__(self, backend: str, *, timeout: float = 10.0, deep: bool = False) -> None:
-        self.backend, self.timeout, self.deep = backend, timeout, deep
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: queue.Queue[str | None] = queue.Queue()
-        self._stderr: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115, closed by close()
+    def __init__(self, backend: str, *, limits: Limits | None = None, deep: bool = False, jobs: int = 1) -> None:
+        self.backend, self.deep, self.jobs = backend, deep, jobs
+        self.limits = limits or Limits()
+        self._lock = threading.Lock()
+        self._running: set[Process] = set()
+        self._idle: list[Process] = []  # started, and not at work
+        self._closed = False
         self._given_up: dict[str, str] = {}  # function -> why
         self._lost = ""  # why no function can be run any more
-        self._deaths: Counter[str] = Counter()
-        try:
-            self.about = self._start()
-        except BaseException:
-            self.close()
-            raise
+        self._ended: Counter[tuple[str, str]] = Counter()  # function, "time" or "death" -> how often
+        first = self._start()
+        self._idle.append(first)
+        self.about = first.about
 
     def __enter__(self) -> Runner:
         return self
@@ -65,176 +54,159 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """End the worker process and whatever it started."""
-        self._stop()
-        self._stderr.close()
+        """End the processes and whatever they started."""
+        with self._lock:
+            self._closed = True
+        for process in list(self._running):
+            self._end(process)
 
-    def checks(self, only: Sequence[str] = ()) -> list[str]:
-        """The ids of the checks that can be run, those that ``only`` means.
+    def checks(self, only: Sequence[str] = (), functions: Sequence[str] = FUNCTIONS) -> list[str]:
+        """The ids of the checks that can be run, those that ``only`` means, of some functions.
 
         Raises
         ------
         BackendError
             ``only`` means none of them.
         """
-        found = [c for c in self.about["checks"] if matches(c, only)]
+        found = [c for c in self.about["checks"] if matches(c, only) and c.partition("/")[0] in functions]
         if only and not found:
-            functions = ", ".join(FUNCTIONS)
             raise BackendError(
-                f"--only {' '.join(only)} means no check that this backend can run; functions: {functions}"
+                f"--only {' '.join(only)} means no check that this backend can run; functions: {', '.join(functions)}"
             )
         return found
 
     def run(self, checks: Sequence[str]) -> Iterator[Result]:
-        """Run checks in their order, and give each result as soon as it is there."""
+        """Run checks and give each result as soon as it is there: in their order, if there is one job."""
+        if self.jobs == 1:
+            yield from self._run_part(checks)
+            return
+        parts: dict[str, list[str]] = {}
         for check in checks:
-            result = self._run_one(check)
-            reason = self.about["expected_failures"].get(check)
-            if reason is not None and result.status == FAILED:
-                result = replace(result, status=EXPECTED_FAILURE, reason=f"{result.reason} (expected: {reason})")
-            elif reason is not None and result.status == PASSED:
-                result = replace(result, status=UNEXPECTED_PASS, reason=f"expected to fail: {reason}")
-            yield result
+            parts.setdefault(_function(check), []).append(check)
+        todo, done = _Queue(parts.values()), queue.Queue[Result | BaseException | None]()
+        workers = [threading.Thread(target=self._work, args=(todo, done), daemon=True) for _ in range(self.jobs)]
+        for worker in workers:
+            worker.start()
+        for _ in workers:
+            while (result := done.get()) is not None:
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
 
     def unknown_expected_failures(self) -> list[str]:
         """Ids of expected failures that are no check's: each makes the run fail."""
         return sorted(set(self.about["expected_failures"]) - set(self.about["known"]))
 
-    def _run_one(self, check: str) -> Result:
-        function = check.partition("/")[0]
-        if self._process is None and not self._lost and function not in self._given_up:
-            try:
-                self._start()
-            except BackendError as problem:
-                self._stop()
-                self._lost = f"the backend could not be loaded again: {problem}"
-        if why := self._lost or self._given_up.get(function):
-            return Result(check, FAILED, f"not run: {why}")
+    def _work(self, todo: _Queue, done: queue.Queue[Result | BaseException | None]) -> None:
+        """One of several jobs: whole functions until none is left; None at the end."""
         try:
-            answer = self._ask(check, self.timeout * (DEEP if "/deep/" in check else 1.0))
-        except TimeoutError as problem:
-            self._given_up[function] = f"{check} {problem}"
-            return Result(check, FAILED, str(problem))
-        result = None if answer is None else _result(check, answer)
-        if result is None:
-            self._deaths[function] += 1
-            if self._deaths[function] == 2:
-                self._given_up[function] = f"the process died in two of this function's checks, last in {check}"
-            how = self._how_it_died() if answer is None else f"wrote something else than a result: {one_line(answer)}"
-            self._stop()
-            return Result(check, FAILED, how)
+            self._idle.append(self._take() or self._start())
+            while (part := todo.take()) is not None and not self._closed:
+                for result in self._run_part(part):
+                    done.put(result)
+        except BackendError:  # it loads once and not twice: the first job does it all
+            pass
+        except BaseException as problem:
+            if not self._closed:  # a mistake of ours, to be raised where the results are waited for
+                done.put(problem)
+        done.put(None)
+
+    def _run_part(self, checks: Sequence[str]) -> Iterator[Result]:
+        """Checks in their order, in one process after the other."""
+        process = self._take()
+        try:
+            for check in checks:
+                result, process = self._run_one(check, process)
+                if self._closed:
+                    raise _Closed
+                yield self._with_expectation(result)
+        finally:
+            if process:
+                self._idle.append(process)
+
+    def _with_expectation(self, result: Result) -> Result:
+        reason = self.about["expected_failures"].get(result.id)
+        if reason is not None and result.status == FAILED:
+            return replace(result, status=EXPECTED_FAILURE, reason=f"{result.reason} (expected: {reason})")
+        if reason is not None and result.status == PASSED:
+            return replace(result, status=UNEXPECTED_PASS, reason=f"expected to fail: {reason}")
         return result
 
-    def _start(self) -> dict[str, Any]:
-        self._answers = queue.Queue()
-        mode = "deep" if self.deep else "fixed"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, self.backend, mode],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,  # so that what it starts can be ended with it, and Ctrl-C reaches the report alone
-        )
-        threading.Thread(target=_pump, args=(self._process.stdout, self._answers), daemon=True).start()
-        return self._greeting()
-
-    def _greeting(self) -> dict[str, Any]:
-        """What the process says of the backend, once that is imported."""
-        try:
-            first = self._wait(LOADING)
-        except TimeoutError:
-            raise BackendError(f"{self.backend} was not imported within {LOADING:g} s") from None
-        if first is None:
-            raise BackendError(f"{self.backend} cannot be imported: {self._how_it_died()}")
-        try:
-            about: dict[str, Any] = json.loads(first)
-        except ValueError:
-            raise BackendError(f"{self.backend} cannot be imported: it wrote {one_line(first)}") from None
-        if "error" in about:
-            raise BackendError(about["error"])
-        return about
-
-    def _ask(self, check: str, timeout: float) -> str | None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._stderr.truncate(0)  # what it said last belongs to this check
-        try:
-            self._process.stdin.write(json.dumps(check) + "\n")
-            self._process.stdin.flush()
-        except OSError:  # it died between two checks
-            return None
-        try:
-            return self._wait(timeout)
-        except TimeoutError:
-            self._stop()
-            raise TimeoutError(f"took more than {timeout:g} s") from None
-
-    def _wait(self, timeout: float) -> str | None:
-        """The next line that the process writes, or None if none will come."""
-        assert self._process is not None
-        end = time.monotonic() + timeout
-        while True:
-            alive = self._process.poll() is None  # to be asked too: a child of a dead process may keep the pipe open
-            with contextlib.suppress(queue.Empty):
-                return self._answers.get(timeout=max(0.0, min(0.2, end - time.monotonic())))
-            if not alive:
-                return None
-            if time.monotonic() >= end:
-                raise TimeoutError
-
-    def _how_it_died(self) -> str:
-        assert self._process is not None
-        try:
-            code = self._process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            how = "the process closed its side of the conversation"
-        else:
-            how = f"the process died of {_signal(-code)}" if code < 0 else f"the process exited with status {code}"
-        return f"{how}; it last said: {said}" if (said := self._last_words()) else how
-
-    def _last_words(self) -> str:
-        self._stderr.seek(max(0, self._stderr.seek(0, os.SEEK_END) - 2000))
-        lines = self._stderr.read().decode(errors="replace").split("\n")
-        return next((one_line(line) for line in reversed(lines) if line.strip()), "")
-
-    def _stop(self) -> None:
-        process, self._process = self._process, None
+    def _run_one(self, check: str, process: Process | None) -> tuple[Result, Process | None]:
+        """A check's result, and the process if it lives on."""
+        function = _function(check)
+        if process is None and not self._lost and function not in self._given_up:
+            try:
+                process = self._start()
+            except BackendError as problem:
+                self._lost = f"the backend could not be loaded again: {problem}"
+        if why := self._given_up.get(function):
+            return Result(check, FAILED, f"not run: {why}"), process
         if process is None:
-            return
-        with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)  # unless the kernel itself holds it, in a driver that does not answer
-        with contextlib.suppress(OSError):
-            if process.stdin:
-                process.stdin.close()
+            return Result(check, FAILED, f"not run: {self._lost}"), None
+        try:
+            answer = process.ask(check, DEEP if "/deep/" in check else 1.0)
+        except (Exceeded, Died) as problem:
+            kind, how = "time" if getattr(problem, "what", "") == "time" else "death", str(problem)
+        else:
+            if result := _result(check, answer):
+                return result, process
+            kind, how = "death", f"wrote something else than a result: {one_line(answer)}"
+        self._end(process)
+        self._count(function, kind, check)
+        return Result(check, FAILED, how), None
+
+    def _count(self, function: str, kind: str, check: str) -> None:
+        self._ended[function, kind] += 1
+        if self._ended[function, kind] == ENOUGH[kind]:
+            self._given_up[function] = f"{ENOUGH[kind]} of this function's checks {SAID[kind]}, last {check}"
+
+    def _take(self) -> Process | None:
+        """A process that waits for work."""
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _start(self) -> Process:
+        if self._closed:
+            raise _Closed
+        process = Process(self.backend, deep=self.deep, limits=self.limits)
+        with self._lock:
+            self._running.add(process)
+            closed = self._closed
+        if closed:  # while it was being started
+            self._end(process)
+            raise _Closed
+        return process
+
+    def _end(self, process: Process) -> None:
+        with self._lock:
+            self._running.discard(process)
+        process.close()
 
 
-def _pump(stream: IO[str], answers: queue.Queue[str | None]) -> None:
-    """Lines into the queue; None once the process has closed its end. The only one to touch the stream, so it closes it."""
-    with contextlib.suppress(ValueError, OSError), stream:
-        for line in stream:
-            answers.put(line)
-    answers.put(None)
+class _Closed(Exception):
+    """The runner has been closed while a job was at work."""
+
+
+class _Queue:
+    """What the jobs take their parts from."""
+
+    def __init__(self, parts: Iterable[list[str]]) -> None:
+        self._parts, self._lock = iter(parts), threading.Lock()
+
+    def take(self) -> list[str] | None:
+        with self._lock:
+            return next(self._parts, None)
+
+
+def _function(check: str) -> str:
+    return check.partition("/")[0]
 
 
 def _result(check: str, answer: str) -> Result | None:
     """The result that a line holds; None for whatever else may have been written."""
     try:
-        fields = json.loads(answer)
-        result = Result(**{**fields, "warnings": tuple(fields["warnings"])})
-    except (ValueError, TypeError, KeyError):
+        result = Result.from_json(json.loads(answer))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return result if result.id == check else None
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
+from posref_conformance.along import positions_of, worst_by_position
 from posref_conformance.arrays import NotItsArray
 from posref_conformance.backend import Backend, missing_keyword
 from posref_conformance.budgets import bounds
@@ -78,10 +79,22 @@ class Result:
     expected: str = ""
     bound: str = ""
     warnings: tuple[str, ...] = ()
+    by_position: tuple[tuple[float, float], ...] = ()  # see posref_conformance.along
+    diagnosis: tuple[dict[str, str], ...] = ()  # mistakes that would give what came back: id, sentence, fix
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, in the order of the fields."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Result:
+        """The other way round."""
+        tuples = {
+            "warnings": tuple(fields["warnings"]),
+            "by_position": tuple((float(p), float(e)) for p, e in fields["by_position"]),
+            "diagnosis": tuple(fields["diagnosis"]),
+        }
+        return cls(**{**fields, **tuples})
 
 
 class _Wrong(Exception):
@@ -102,6 +115,8 @@ class _Comparison:
     got: str
     expected: str
     bound: str
+    ratio: Array
+    along: Array  # the position of each element
 
 
 def run(backend: Backend, case: Case, dtype: str) -> Result:
@@ -139,7 +154,13 @@ def _run(backend: Backend, case: Case, dtype: str) -> Result:
         if not np.array_equal(_bits(_read(backend, output)), _bits(copy)):
             raise _Wrong("the result of one call was changed by a later call")
     worst = max(found, key=lambda c: (not c.worst <= 1, PROFILES.index(c.profile or PROFILES[0]), c.worst))
-    result = Result(check, PASSED, worst=worst.worst, profile=worst.profile or None)
+    result = Result(
+        check,
+        PASSED,
+        worst=worst.worst,
+        profile=worst.profile or None,
+        by_position=worst_by_position([(c.ratio, c.along) for c in found]),
+    )
     if worst.worst <= 1:
         return result
     return replace(
@@ -182,14 +203,17 @@ def _judge(
     outputs, expected = _outputs(returned), _expected(name, pristine)
     _check_structure(backend, name, call, kwargs, outputs, expected)
     _check_damage(backend, call, pristine, made)
+    if call.cotangent is None and "out" not in kwargs:
+        _check_own_memory(backend, call, made, outputs)
     read = [_read(backend, o) for o in outputs]
     dtypes = ["float64" if _is_number(o) else arrays.dtype(o) for o in outputs]
     if name in INTEGERS:
         dtypes = ["float64"] * len(dtypes)  # equality needs no type
     by_profile = bounds(name, _differentiated(pristine), expected, dtypes)
     names = ["cos, ", "sin, "] if len(outputs) == 2 else [""] * len(outputs)
+    along = [positions_of(name, pristine, np.shape(y)) for y in expected]
     return outputs, [
-        [_compare(profile, read[i], expected[i], bound[i], names[i]) for profile, bound in by_profile.items()]
+        [_compare(profile, read[i], expected[i], bound[i], along[i], names[i]) for profile, bound in by_profile.items()]
         for i in range(len(outputs))
     ]
 
@@ -276,23 +300,33 @@ def _check_damage(backend: Backend, call: Call, pristine: Call, made: dict[int, 
     """Every input but ``out`` must be as it was."""
     out = call.kwargs.get("out")
     names = [f"argument {i}" for i in range(len(call.args))] + list(call.kwargs)
-    before = (*pristine.args, *pristine.kwargs.values())
-    for name, given, original in zip(names, (*call.args, *call.kwargs.values()), before, strict=True):
+    for name, given, original in zip(names, call.values(), pristine.values(), strict=True):
         if isinstance(given, np.ndarray) and given is not out:
             after = backend.arrays.read(made[id(given)])
             if not np.array_equal(_bits(after), _bits(original.astype(after.dtype))):  # JAX narrows int64
                 raise _Wrong(f"{name} was modified")
 
 
+def _check_own_memory(backend: Backend, call: Call, made: dict[int, Any], outputs: list[Any]) -> None:
+    """What comes back is the caller's to write to: it may not be a piece of what was given."""
+    for name, given in zip(
+        (*map("argument {}".format, range(len(call.args))), *call.kwargs), call.values(), strict=True
+    ):
+        if isinstance(given, np.ndarray):
+            for output in outputs:
+                if not _is_number(output) and backend.arrays.shares(output, made[id(given)]):
+                    raise _Wrong(f"returned a view of {name}")
+
+
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array).view(np.uint8)
 
 
-def _compare(profile: str, got: Array, expected: Array, bound: Array, prefix: str) -> _Comparison:
+def _compare(profile: str, got: Array, expected: Array, bound: Array, along: Array, prefix: str) -> _Comparison:
     """The worst error as a multiple of its bound, where it is and what was there."""
     got64, expected = got.astype(np.float64), np.asarray(expected, dtype=np.float64)
     if not expected.size:
-        return _Comparison(profile, 0.0, "", "", "", "")
+        return _Comparison(profile, 0.0, "", "", "", "", expected, along)
     same = (got64 == expected) | (np.isnan(got64) & np.isnan(expected))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(same, 0.0, np.abs(got64 - expected) / bound)
@@ -306,6 +340,8 @@ def _compare(profile: str, got: Array, expected: Array, bound: Array, prefix: st
         _number(got64[at]),
         _number(expected[at]),
         f"{float(np.asarray(bound)[at]):.3g}",
+        ratio,
+        along,
     )
 
 

@@ -147,9 +147,9 @@ def compare(path: str | os.PathLike[str], *, as_json: bool = False, seq_len: int
     try:
         comparison = compare_readings(path, seq_len=seq_len)
     except OSError as problem:
-        return refuse("show", path, problem.strerror or str(problem))
+        return refuse(path, problem.strerror or str(problem))
     except (ValueError, TypeError) as problem:
-        return refuse("show", path, str(problem))
+        return refuse(path, str(problem))
     if as_json:
         print(json.dumps(comparison.as_json(), indent=2, allow_nan=False))
     else:

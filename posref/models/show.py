@@ -44,9 +44,9 @@ def show(
         answer = read_config(path, framework=framework, seq_len=seq_len)
         text = json.dumps(answer.as_json(), indent=2, allow_nan=False) if as_json else ""
     except OSError as problem:
-        return refuse("show", path, problem.strerror or str(problem))
+        return refuse(path, problem.strerror or str(problem))
     except (ValueError, TypeError) as problem:
-        return refuse("show", path, str(problem))
+        return refuse(path, str(problem))
     if as_json:
         print(text)
     else:
@@ -89,10 +89,10 @@ def render(answer: ModelPositions, console: Console) -> None:
         line(note, wrap=known)
 
 
-def refuse(command: str, path: str | os.PathLike[str], problem: str) -> int:
+def refuse(path: str | os.PathLike[str], problem: str) -> int:
     """Say on stderr, in one line, why there is no answer; the exit status."""
     name = os.fsdecode(path)
-    line = f"posref {command}: {name if name.isprintable() else ascii(name)}: {problem}"
+    line = f"posref: {name if name.isprintable() else ascii(name)}: {problem}"
     print(printable(line, sys.stderr.encoding), file=sys.stderr)
     return 2
 

@@ -22,6 +22,7 @@ from posref_conformance.backend import Backend, describe, missing_keyword
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Case
 from posref_conformance.cases import CASES, checks
+from posref_conformance.process import Limits
 from posref_conformance.roundings import ONE
 from posref_conformance.runner import Runner
 from posref_conformance.verdict import Result
@@ -46,8 +47,8 @@ def backend_file(tmp_path: Path) -> Callable[..., str]:
 def run_backend(backend_file: Callable[..., str]) -> Callable[..., Results]:
     """Run the checks of a backend, given as parts of a file, in its worker process: results by id."""
 
-    def run(*parts: str, only: tuple[str, ...] = (), **options: Any) -> Results:
-        with Runner(backend_file(*parts), **options) as runner:
+    def run(*parts: str, only: tuple[str, ...] = (), timeout: float = 10.0, **options: Any) -> Results:
+        with Runner(backend_file(*parts), limits=Limits(timeout), **options) as runner:
             return {result.id: result for result in runner.run(runner.checks(only))}
 
     return run

@@ -152,9 +152,29 @@ def test_a_result_written_over_its_input(judge: Judge) -> None:
     assert judge("rope_apply/read-only/float32", {"rope_apply": in_place}).reason.startswith("raised ValueError: ")
 
 
-def test_a_view_of_its_input_is_judged_by_its_values(judge: Judge) -> None:
-    assert judge(CHECK, {"rope_apply": lambda x, cos, sin: x[...]}).reason == "values"
-    assert judge("rope_apply/no-tokens/float32", {"rope_apply": lambda x, cos, sin: x[...]}).status == PASSED
+def test_a_view_of_an_input_is_a_failure(judge: Judge) -> None:
+    """To write to what came back would change what was given: a row of a table, for instance."""
+
+    def learned(table: Any, positions: Any) -> Any:
+        first = int(positions[0])
+        return table[first : first + len(positions)]
+
+    assert judge(CHECK, {"rope_apply": lambda x, cos, sin: x[...]}).reason == "returned a view of argument 0"
+    assert (
+        judge("rope_apply/no-tokens/float32", {"rope_apply": lambda x, cos, sin: x[...]}).status == PASSED
+    )  # of nothing
+    consecutive = "learned/long/float32"
+    assert judge(consecutive, {"learned": learned}).reason == "returned a view of argument 0"
+    assert judge(consecutive, {"learned": lambda t, p: learned(t, p).copy()}).status == PASSED
+
+
+def test_a_view_of_a_torch_tensor_is_a_failure(judge: Judge) -> None:
+    def learned(table: Any, positions: Any) -> Any:
+        return table[int(positions[0]) :][: len(positions)]
+
+    consecutive = "learned/long/float32"
+    assert judge(consecutive, {"learned": learned}, arrays="torch").reason == "returned a view of argument 0"
+    assert judge(consecutive, {"learned": lambda t, p: learned(t, p).clone()}, arrays="torch").status == PASSED
 
 
 def test_a_buffer_that_is_used_again(judge: Judge) -> None:

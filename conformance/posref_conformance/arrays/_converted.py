@@ -36,5 +36,8 @@ class Library:
     def device(self, array: Any) -> str:
         return "its own"
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return False  # nothing is known of them
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         raise NotImplementedError("the suite knows no gradients of these arrays")

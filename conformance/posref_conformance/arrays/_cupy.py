@@ -42,5 +42,8 @@ class Library:
     def device(self, array: Any) -> str:
         return str(array.device)
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return bool(cupy.may_share_memory(a, b))
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         raise NotImplementedError("CuPy has no gradients")

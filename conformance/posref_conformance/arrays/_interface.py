@@ -37,5 +37,8 @@ class Arrays(Protocol):
     def device(self, array: Any) -> str:
         """A word that is equal for arrays on the same device."""
 
+    def shares(self, a: Any, b: Any) -> bool:
+        """Whether two of the library's arrays lie in the same memory, as far as it can be told."""
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         """The vector-Jacobian product; NotImplementedError where there is none."""

@@ -40,5 +40,8 @@ class Library:
     def device(self, array: Any) -> str:
         return str(sorted(map(str, array.devices())))
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return False  # nothing can be written to
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         return jax.vjp(function, x)[1](cotangent)[0]

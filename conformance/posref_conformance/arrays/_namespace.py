@@ -41,5 +41,8 @@ class Library:
     def device(self, array: Any) -> str:
         return str(array.device)
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return False  # the standard has no way to ask
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         raise NotImplementedError(f"{self.name} has no gradients that the suite knows how to ask for")

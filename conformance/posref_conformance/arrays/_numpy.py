@@ -36,5 +36,8 @@ class Library:
     def device(self, array: Any) -> str:
         return "cpu"
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return bool(np.may_share_memory(a, b))
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         raise NotImplementedError("NumPy has no gradients")

@@ -52,6 +52,9 @@ class Library:
     def device(self, array: Any) -> str:
         return str(array.device)
 
+    def shares(self, a: Any, b: Any) -> bool:
+        return bool(a.numel() and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr())
+
     def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
         leaf = x.detach().requires_grad_()
         y = function(leaf)

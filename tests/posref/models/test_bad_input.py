@@ -134,7 +134,7 @@ def test_one_line_within_a_second(content, says, as_json, tmp_path, capsys):
     took = time.process_time() - start
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
-    assert err.startswith(f"posref show: {path}: ")
+    assert err.startswith(f"posref: {path}: ")
     assert err.count("\n") == 1
     assert err.endswith("\n")
     assert says in err
