@@ -78,9 +78,9 @@ def table(
         _write(target, arrays, json.dumps(answer.as_json(), allow_nan=False))
     except OSError as problem:
         named = problem.filename if isinstance(problem.filename, str) else path
-        return refuse("table", named, problem.strerror or str(problem))
+        return refuse(named, problem.strerror or str(problem))
     except (ValueError, TypeError, ImportError) as problem:
-        return refuse("table", path, str(problem))
+        return refuse(path, str(problem))
     print("\n".join(lines))
     return 0
 
