@@ -118,6 +118,46 @@ def report(reports: tuple[Path, ...], html: Path | None) -> int:
     return 0
 
 
+@posref.group()
+def vectors() -> None:
+    """Checks as files, for programs in any language."""
+
+
+@vectors.command("write")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--select", multiple=True, metavar="FUNCTION", help="A function, a check's id or a pattern; repeatable.")
+@click.option("--dtype", "dtypes", multiple=True, metavar="TYPE", help="float32, bfloat16, int64, ...; repeatable.")
+@click.option("--gradients", is_flag=True, help="Vector-Jacobian products, too.")
+def write_vectors(folder: Path, select: tuple[str, ...], dtypes: tuple[str, ...], gradients: bool) -> int:
+    """Write inputs, parameters, expected outputs and their bounds into the new folder DIR."""
+    from posref_conformance.schemas import WrongFile
+    from posref_conformance.vectors.write import write
+
+    try:
+        count = write(folder, select=select, dtypes=dtypes, gradients=gradients)
+    except WrongFile as problem:
+        raise click.ClickException(str(problem)) from None
+    click.echo(f"{count} vectors in {folder}")
+    return 0
+
+
+@vectors.command("check")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("outputs", metavar="OUTPUT_DIR", type=click.Path(path_type=Path))
+@click.option("--only", multiple=True, metavar="FUNCTION", help="A function, a check's id or a pattern; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="The whole report as JSON.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the report as a page, too.")
+def check_vectors(folder: Path, outputs: Path, only: tuple[str, ...], as_json: bool, html: Path | None) -> int:
+    """Judge what a program made of the vectors in DIR and wrote into OUTPUT_DIR."""
+    from posref_conformance.check import check_vectors as run
+    from posref_conformance.schemas import WrongFile
+
+    try:
+        return run(folder, outputs, only=only, as_json=as_json, html=html)
+    except WrongFile as problem:
+        raise click.ClickException(str(problem)) from None
+
+
 @posref.command("list")
 @click.option("--disagreements", is_flag=True, help="Where implementations disagree: each reading, and how to get it.")
 @click.option("--json", "as_json", is_flag=True, help="Records as JSON.")

@@ -81,6 +81,22 @@ def check(backend: str, options: Options) -> int:
     return publish(report, console, as_json=options.as_json, html=options.html)
 
 
+def check_vectors(folder: Path, outputs: Path, *, only: Sequence[str], as_json: bool, html: Path | None) -> int:
+    """Judge what a program wrote, and print what came of it; the exit status.
+
+    Raises
+    ------
+    WrongFile
+        The vectors are not whole, or the outputs are not to be found.
+    """
+    from posref_conformance.vectors.judge import Vectors
+
+    results = tuple(Vectors(folder).outputs(outputs, only))
+    command = f"posref vectors check {shlex.quote(str(folder))} {shlex.quote(str(outputs))}"
+    report = Report(str(outputs), results, command=command)
+    return publish(report, Console(width=None if sys.stdout.isatty() else 120), as_json=as_json, html=html)
+
+
 def publish(report: Report, console: Console, *, as_json: bool, html: Path | None) -> int:
     """Give a report in every form that was asked for, and the exit status."""
     if html:

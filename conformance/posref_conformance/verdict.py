@@ -200,7 +200,7 @@ def _judge(
             returned = arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], arrays.make(call.cotangent))
     except NotImplementedError as problem:
         raise _Refused from problem
-    outputs, expected = _outputs(returned), _expected(name, pristine)
+    outputs, expected = _outputs(returned), expected_outputs(name, pristine)
     _check_structure(backend, name, call, kwargs, outputs, expected)
     _check_damage(backend, call, pristine, made)
     if call.cotangent is None and "out" not in kwargs:
@@ -209,7 +209,7 @@ def _judge(
     dtypes = ["float64" if _is_number(o) else arrays.dtype(o) for o in outputs]
     if name in INTEGERS:
         dtypes = ["float64"] * len(dtypes)  # equality needs no type
-    by_profile = bounds(name, _differentiated(pristine), expected, dtypes)
+    by_profile = bounds(name, differentiated(pristine), expected, dtypes)
     names = ["cos, ", "sin, "] if len(outputs) == 2 else [""] * len(outputs)
     along = [positions_of(name, pristine, np.shape(y)) for y in expected]
     return outputs, [
@@ -218,7 +218,7 @@ def _judge(
     ]
 
 
-def _expected(name: str, call: Call) -> list[Any]:
+def expected_outputs(name: str, call: Call) -> list[Any]:
     """What the reference gives."""
     if call.cotangent is None:
         return _outputs(getattr(posref, name)(*call.args, **_without_out(call.kwargs)))
@@ -226,7 +226,7 @@ def _expected(name: str, call: Call) -> list[Any]:
     return [call.adjoint(call.cotangent)]
 
 
-def _differentiated(call: Call) -> Call:
+def differentiated(call: Call) -> Call:
     """The call whose budget holds: a gradient of a rotation is the transposed rotation of its cotangent."""
     if call.cotangent is None:
         return call
