@@ -28,9 +28,9 @@ def axis_name(function: str) -> str:
 
 
 def positions_of(function: str, call: Call, shape: Sequence[int]) -> Array:
-    """The position that each element of a result belongs to; where a call has none, its index along the sequence."""
+    """The position that each element of a result belongs to; where there is none, its index along the sequence."""
     given = inspect.signature(getattr(posref, function)).bind(*call.args, **call.kwargs).arguments
-    for name in AXES:
+    for name in AXES if call.by in ("", "x") else ():  # a gradient lies where its argument does
         if name in given:
             for spread in _spreads(name, np.asarray(given[name]), function, len(shape)):
                 try:

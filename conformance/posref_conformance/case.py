@@ -25,13 +25,15 @@ class Call:
     """One call: NumPy arrays among the arguments are turned into the backend's, everything else goes as it is.
 
     ``kwargs`` holds what differs from the defaults and nothing else, so that a backend may lack the keywords it does not know.
-    With a ``cotangent`` the call is differentiated by its first argument, and ``adjoint`` gives the expected gradient.
+    With a ``cotangent``, one per result, the call is differentiated by the argument ``by``; with ``again``, a cotangent of that
+    gradient, the gradient is differentiated by the cotangent: double backward.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
-    cotangent: Array | None = None
-    adjoint: Callable[[Array], Array] | None = None
+    cotangent: Array | tuple[Array, ...] | None = None
+    by: str = ""
+    again: Array | None = None
 
     def values(self) -> tuple[Any, ...]:
         """All arguments, without their names."""

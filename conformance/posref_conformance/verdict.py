@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
+from posref_conformance.adjoints import gradient, gradient_bounds
 from posref_conformance.along import positions_of, worst_by_position
-from posref_conformance.arrays import NotItsArray
+from posref_conformance.arrays import Arrays, NotItsArray
 from posref_conformance.backend import Backend, missing_keyword
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Array, Call, Case
-from posref_conformance.roundings import PROFILES
+from posref_conformance.roundings import PROFILES, Bounds
 from posref_conformance.wording import one_line, problem_line
 
 PASSED, FAILED, NOT_IMPLEMENTED = "passed", "failed", "not implemented"
@@ -197,7 +199,7 @@ def _judge(
         if call.cotangent is None:
             returned = function(*args, **kwargs)
         else:
-            returned = arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], arrays.make(call.cotangent))
+            returned = _differentiate(arrays, name, function, call, args, kwargs)
     except NotImplementedError as problem:
         raise _Refused from problem
     outputs, expected = _outputs(returned), expected_outputs(name, pristine)
@@ -209,7 +211,7 @@ def _judge(
     dtypes = ["float64" if _is_number(o) else arrays.dtype(o) for o in outputs]
     if name in INTEGERS:
         dtypes = ["float64"] * len(dtypes)  # equality needs no type
-    by_profile = bounds(name, differentiated(pristine), expected, dtypes)
+    by_profile = budget(name, pristine, expected, dtypes)
     names = ["cos, ", "sin, "] if len(outputs) == 2 else [""] * len(outputs)
     along = [positions_of(name, pristine, np.shape(y)) for y in expected]
     return outputs, [
@@ -218,23 +220,46 @@ def _judge(
     ]
 
 
+def _differentiate(
+    arrays: Arrays, name: str, function: Any, call: Call, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """The gradient by one argument, the others being held."""
+    place = _place(name, call)
+
+    def of(x: Any) -> Any:
+        if isinstance(place, str):
+            return function(*args, **{**kwargs, place: x})
+        return function(*args[:place], x, *args[place + 1 :], **kwargs)
+
+    cotangents = call.cotangent if isinstance(call.cotangent, tuple) else (call.cotangent,)
+    again = None if call.again is None else arrays.make(call.again)
+    x = kwargs[place] if isinstance(place, str) else args[place]
+    return arrays.gradient(of, x, tuple(arrays.make(c) for c in cotangents if c is not None), again)
+
+
+def _differentiated(name: str, call: Call) -> Any:
+    """The argument by which a call is differentiated."""
+    place = _place(name, call)
+    return call.kwargs[place] if isinstance(place, str) else call.args[place]
+
+
+def _place(name: str, call: Call) -> int | str:
+    """Where the argument is by which a call is differentiated: among the positional ones, or a keyword."""
+    return (
+        call.by if call.by in call.kwargs else list(inspect.signature(getattr(posref, name)).parameters).index(call.by)
+    )
+
+
 def expected_outputs(name: str, call: Call) -> list[Any]:
     """What the reference gives."""
     if call.cotangent is None:
         return _outputs(getattr(posref, name)(*call.args, **_without_out(call.kwargs)))
-    assert call.adjoint is not None
-    return [call.adjoint(call.cotangent)]
+    return [gradient(name, call)]
 
 
-def differentiated(call: Call) -> Call:
-    """The call whose budget holds: a gradient of a rotation is the transposed rotation of its cotangent."""
-    if call.cotangent is None:
-        return call
-    kwargs = dict(call.kwargs)
-    kwargs["inverse"] = not kwargs.get("inverse", False)
-    if kwargs.get("output_layout"):
-        kwargs["layout"], kwargs["output_layout"] = kwargs["output_layout"], kwargs.get("layout", "half")
-    return Call((call.cotangent, *call.args[1:]), kwargs)
+def budget(name: str, call: Call, expected: list[Any], dtypes: list[str]) -> Bounds:
+    """How far each output may be off, given the types that came back."""
+    return bounds(name, call, expected, dtypes) if call.cotangent is None else gradient_bounds(name, call, dtypes[0])
 
 
 def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -272,7 +297,10 @@ def _check_structure(
             raise _Wrong(f"returned what cannot be read: {problem_line(problem)}") from None
         if got.shape != shape:
             raise _Wrong(f"returned shape {got.shape}, expected {shape}")
-        _check_type(name, backend.arrays.dtype(output), [a.dtype.name for a in given])
+        if call.cotangent is None:
+            _check_type(name, backend.arrays.dtype(output), [a.dtype.name for a in given])
+        elif (of := backend.arrays.dtype(output)) != (wanted_type := _differentiated(name, call).dtype.name):
+            raise _Wrong(f"returned a gradient of type {of}, expected that of {call.by}, {wanted_type}")
         if given and backend.arrays.device(output) != (device := backend.arrays.device(backend.arrays.make(given[0]))):
             raise _Wrong(f"returned an array on {backend.arrays.device(output)}, expected {device}")
     if "out" in kwargs and not np.array_equal(

@@ -162,9 +162,9 @@ def test_the_vector_jacobian_product(arrays: Any) -> None:
     x, weights, cotangent = (arrays.make(np.array(v, "float32")) for v in ([1, 2, 3], [4, 5, 6], [1, 10, 100]))
     if not arrays.differentiates:
         with pytest.raises(NotImplementedError):
-            arrays.gradient(lambda v: v * weights, x, cotangent)
+            arrays.gradient(lambda v: v * weights, x, (cotangent,))
         return
-    assert arrays.read(arrays.gradient(lambda v: v * v * weights, x, cotangent)).tolist() == [8, 200, 3600]
+    assert arrays.read(arrays.gradient(lambda v: v * v * weights, x, (cotangent,))).tolist() == [8, 200, 3600]
 
 
 def test_a_result_without_a_gradient_is_not_implemented() -> None:

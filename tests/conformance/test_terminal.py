@@ -199,10 +199,10 @@ def test_a_full_disk_is_one_line(posref_command: Callable[..., Any]) -> None:
 def test_an_import_that_hangs_is_given_up(
     backend_file: Callable[..., str], monkeypatch: pytest.MonkeyPatch, processes: Callable[..., list[int]], sleep: str
 ) -> None:
-    from posref_conformance import runner
+    from posref_conformance import process, runner
     from posref_conformance.backend import BackendError
 
-    monkeypatch.setattr(runner, "LOADING", 2.0)
+    monkeypatch.setattr(process, "LOADING", 2.0)
     path = backend_file(f"import subprocess\nsubprocess.run({sleep.split()!r})\n")
     with pytest.raises(BackendError, match=r"was not imported within 2 s$"):
         runner.Runner(path)

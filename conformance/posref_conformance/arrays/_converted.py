@@ -39,5 +39,5 @@ class Library:
     def shares(self, a: Any, b: Any) -> bool:
         return False  # nothing is known of them
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
         raise NotImplementedError("the suite knows no gradients of these arrays")

@@ -45,5 +45,5 @@ class Library:
     def shares(self, a: Any, b: Any) -> bool:
         return bool(cupy.may_share_memory(a, b))
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
         raise NotImplementedError("CuPy has no gradients")

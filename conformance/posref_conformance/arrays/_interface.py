@@ -40,5 +40,8 @@ class Arrays(Protocol):
     def shares(self, a: Any, b: Any) -> bool:
         """Whether two of the library's arrays lie in the same memory, as far as it can be told."""
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
-        """The vector-Jacobian product; NotImplementedError where there is none."""
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
+        """The vector-Jacobian product, a cotangent for each result; NotImplementedError where there is none.
+
+        With ``again``, a cotangent of that product, the product's own by the first cotangent: double backward.
+        """

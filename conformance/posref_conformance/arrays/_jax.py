@@ -43,5 +43,7 @@ class Library:
     def shares(self, a: Any, b: Any) -> bool:
         return False  # nothing can be written to
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
-        return jax.vjp(function, x)[1](cotangent)[0]
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
+        results, pull = jax.vjp(function, x)
+        given = cotangents if isinstance(results, tuple) else cotangents[0]
+        return pull(given)[0] if again is None else jax.vjp(lambda c: pull(c)[0], given)[1](again)[0]

@@ -44,5 +44,5 @@ class Library:
     def shares(self, a: Any, b: Any) -> bool:
         return False  # the standard has no way to ask
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
         raise NotImplementedError(f"{self.name} has no gradients that the suite knows how to ask for")

@@ -55,9 +55,19 @@ class Library:
     def shares(self, a: Any, b: Any) -> bool:
         return bool(a.numel() and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr())
 
-    def gradient(self, function: Callable[[Any], Any], x: Any, cotangent: Any) -> Any:
+    def gradient(self, function: Callable[[Any], Any], x: Any, cotangents: tuple[Any, ...], again: Any = None) -> Any:
         leaf = x.detach().requires_grad_()
-        y = function(leaf)
-        if not isinstance(y, torch.Tensor) or not y.requires_grad:
+        results = function(leaf)
+        results = results if isinstance(results, tuple) else (results,)
+        if not all(isinstance(y, torch.Tensor) for y in results) or not any(y.requires_grad for y in results):
             raise NotImplementedError("the result carries no gradient")
-        return torch.autograd.grad(y, leaf, cotangent)[0]
+        given = [c.requires_grad_(again is not None) for c in cotangents]
+        followed = [(y, c) for y, c in zip(results, given, strict=True) if y.requires_grad]
+        (ys, cs) = zip(*followed, strict=True)
+        (first,) = torch.autograd.grad(ys, leaf, cs, create_graph=again is not None)
+        if again is None:
+            return first
+        second = torch.autograd.grad(first, given[0], again, allow_unused=True)[0] if first.requires_grad else None
+        if second is None:  # a backward pass that autograd cannot follow
+            raise NotImplementedError("the gradient carries no gradient")
+        return second

@@ -17,6 +17,7 @@ from posref_conformance.cases import (
     bias,
     decays,
     distance,
+    gradients,
     logits,
     relative,
     rotary,
@@ -41,6 +42,7 @@ CASES: tuple[Case, ...] = (
     *relative.CASES,
     *attention.CASES,
     *sizes.CASES,
+    *gradients.CASES,
 )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import posref
 from posref import DynamicNTKScaling, LinearScaling, Llama3Scaling, LongRopeScaling, YarnScaling
 from posref_conformance.case import Call, Case, Inputs, one, read_only, strided, transposed
 from posref_conformance.cases.rotary import LONG, SHORT
@@ -49,30 +48,8 @@ def _decode_apply(i: Inputs) -> list[Call]:
     return [Call((x[:, :, t : t + 1], cos[t : t + 1], sin[t : t + 1])) for t in (0, 1, 4)]
 
 
-def _apply_gradient(i: Inputs, **options: Any) -> Call:
-    """The transposed rotation of the cotangent; tables off the circle, so that the inverse is not the transpose."""
-    call = _apply(i, **options)
-    x, cos, sin = call.args
-    source, target = options.get("layout", "half"), options.get("output_layout")
-    back = {"layout": target or source, "output_layout": source, "inverse": not options.get("inverse", False)}
-
-    def adjoint(g: Any) -> Any:
-        return posref.rope_apply(g, cos, sin, **back, offset=options.get("offset", 0))
-
-    return Call(call.args, call.kwargs, cotangent=i.data(*x.shape), adjoint=adjoint)
-
-
 def _rope(i: Inputs, positions: Any, *, shape: tuple[int, ...] = SHAPE, **options: Any) -> Call:
     return Call((i.data(*shape), np.asarray(positions)), options)
-
-
-def _rope_gradient(i: Inputs, **options: Any) -> Call:
-    x, positions = i.data(*SHAPE), np.arange(7) + 2
-
-    def adjoint(g: Any) -> Any:
-        return posref.rope(g, positions, inverse=True, **options)
-
-    return Call((x, positions), options, cotangent=i.data(*SHAPE), adjoint=adjoint)
 
 
 def _steps(i: Inputs) -> list[Call]:
@@ -146,10 +123,6 @@ CASES: tuple[Case, ...] = (
     one(APPLY, "in-place-to-half", lambda i: _out(i, in_place=True, layout="interleaved", output_layout="half")),
     Case(APPLY, "again", _apply_twice),
     Case(APPLY, "decode", _decode_apply),
-    one(APPLY, "gradient", lambda i: _apply_gradient(i)),
-    one(APPLY, "gradient-to-half", lambda i: _apply_gradient(i, layout="interleaved", output_layout="half", pairs=3)),
-    one(APPLY, "gradient-interleaved", lambda i: _apply_gradient(i, layout="interleaved")),
-    one(APPLY, "gradient-tail", lambda i: _apply_gradient(i, pairs=3, offset=4)),
     one(ROPE, "half", lambda i: _rope(i, np.arange(7))),
     one(ROPE, "interleaved", lambda i: _rope(i, np.arange(7), layout="interleaved")),
     one(ROPE, "interleaved-to-half", lambda i: _rope(i, np.arange(7), layout="interleaved", output_layout="half")),
@@ -201,6 +174,4 @@ CASES: tuple[Case, ...] = (
     Case(ROPE, "steps", _steps),
     Case(ROPE, "bases", _bases),
     Case(ROPE, "types", _types),
-    one(ROPE, "gradient", lambda i: _rope_gradient(i)),
-    one(ROPE, "gradient-interleaved", lambda i: _rope_gradient(i, layout="interleaved", dim=6)),
 )

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance.budgets import bounds
 from posref_conformance.case import FLOATS, Array, Call, Case
-from posref_conformance.verdict import AT_LEAST, INTEGERS, LIKE_FIRST, WIDTH, differentiated, expected_outputs
+from posref_conformance.verdict import AT_LEAST, INTEGERS, LIKE_FIRST, WIDTH, budget, expected_outputs
 
 MANIFEST = "manifest.json"
 SUFFIX = ".safetensors"
@@ -45,7 +44,7 @@ def expected(calls: list[Call], function: str) -> dict[str, Array]:
             tensors[f"{i}/{name}"] = y
         for dtype in output_types(function, call):
             judged = "float64" if function in INTEGERS else dtype
-            by_profile = bounds(function, differentiated(call), results, [judged] * len(results))
+            by_profile = budget(function, call, results, [judged] * len(results))
             for profile, limits in by_profile.items():
                 for name, limit in zip(output_names(len(results)), limits, strict=True):
                     tail = f"/{profile}" if profile else ""
@@ -57,9 +56,11 @@ def expected(calls: list[Call], function: str) -> dict[str, Array]:
 def output_types(function: str, call: Call) -> list[str]:
     """The types that an output may have."""
     given = [a.dtype.name for a in call.arrays()]
+    if _cotangents(call):
+        return [_named(call, function)[call.by].dtype.name]
     if function in INTEGERS:
         return ["int64", "int32"]
-    if function in LIKE_FIRST or _cotangents(call):
+    if function in LIKE_FIRST:
         return given[:1]
     if function in AT_LEAST:
         least = given[AT_LEAST[function]]
@@ -101,7 +102,7 @@ def _call(i: int, call: Call, function: str) -> dict[str, Any]:
         name: {"tensor": f"{i}/{name}", "shape": list(shape), "dtypes": types}
         for name, shape in zip(output_names(len(results)), results, strict=True)
     }
-    return {"arguments": arguments, "outputs": outputs}
+    return {"arguments": arguments, "outputs": outputs, **({"by": call.by} if call.by else {})}
 
 
 def _flags(calls: list[Call]) -> Iterator[str]:
@@ -120,7 +121,11 @@ def _named(call: Call, function: str) -> dict[str, Any]:
 
 
 def _cotangents(call: Call) -> dict[str, Array]:
-    return {} if call.cotangent is None else {"cotangent": call.cotangent}
+    if call.cotangent is None:
+        return {}
+    given = call.cotangent if isinstance(call.cotangent, tuple) else (call.cotangent,)
+    named = {"cotangent" if len(given) == 1 else f"cotangent_{n}": c for n, c in zip(TWO, given, strict=False)}
+    return named if call.again is None else {**named, "cotangent_of_gradient": call.again}
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,158 @@
+"""Cases in which a backend is differentiated, if its library can: by data, and by what is learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import posref
+from posref_conformance.case import FLOATS, Array, Call, Case, Inputs, one
+
+SHAPE = (2, 3, 7, 10)  # (batch, heads, sequence, channels)
+REAL = ("float64", "float32")
+KEYS = np.arange(7)
+PER_ROW = np.array([[[3, 4, 5, 6, 7, 8, 9]], [[0, 0, 1, 2, 3, 4, 4]]])  # (batch, 1, sequence)
+CAUSAL = np.arange(7)[None] <= np.arange(5)[:, None] + 2
+
+
+def _like(i: Inputs, results: Any) -> Array | tuple[Array, ...]:
+    """A cotangent for each result, in the type under test."""
+    return tuple(i.data(*y.shape) for y in results) if isinstance(results, tuple) else i.data(*np.shape(results))
+
+
+def _by(i: Inputs, function: str, by: str, *args: Any, **options: Any) -> Call:
+    return Call(args, options, cotangent=_like(i, getattr(posref, function)(*args, **options)), by=by)
+
+
+def _apply(i: Inputs, *, pairs: int = 5, twice: bool = False, **options: Any) -> Call:
+    """Tables off the circle, so that the inverse is not the transpose."""
+    args = i.data(*SHAPE), *i.table(SHAPE[-2], pairs)
+    call = _by(i, "rope_apply", "x", *args, **options)
+    return Call(call.args, call.kwargs, call.cotangent, call.by, again=i.data(*SHAPE) if twice else None)
+
+
+def _rope(i: Inputs, *, positions: Any = None, twice: bool = False, **options: Any) -> Call:
+    args = i.data(*SHAPE), np.arange(7) + 2 if positions is None else positions
+    call = _by(i, "rope", "x", *args, **options)
+    return Call(call.args, call.kwargs, call.cotangent, call.by, again=i.data(*SHAPE) if twice else None)
+
+
+def _frequencies(i: Inputs, dim: int) -> Array:
+    return posref.rope_inv_freq(dim).astype(np.float64 if i.dtype == "float64" else np.float32)
+
+
+def _pope(i: Inputs, by: str, **options: Any) -> Call:
+    """A bias for each head and channel, some of it beyond its bounds: no gradient there."""
+    bias = (4 * i.rng.normal(size=(3, 1, 7)) - 3).astype(i.data(0).dtype)
+    return _by(i, "pope_apply", by, i.data(2, 3, 5, 7), np.arange(5), bias=bias, **options)
+
+
+def _fope(i: Inputs, by: str, heads: bool = True) -> Call:
+    shape = (2, 3, 3) if heads else (3, 3)
+    return _by(i, "fope_cos_sin", by, np.arange(7) * 3, _frequencies(i, 6), i.data(*shape), i.data(*shape), 5)
+
+
+def _scores(i: Inputs, by: str, **options: Any) -> Call:
+    distances = np.arange(3)[:, None] + 2 - np.arange(5)
+    q, k = i.data(2, 3, 3, 10), i.data(2, 1, 5, 10)  # keys that all heads share
+    return _by(i, "rope_scores", by, q, k, distances, _frequencies(i, 8), **options)
+
+
+def _attention(i: Inputs, by: str) -> Call:
+    options = {"bias": i.data(3, 5, 7), "mask": CAUSAL, "scale": 0.25}
+    return _by(i, "attention", by, i.data(2, 3, 5, 8), i.data(2, 3, 7, 8), i.data(2, 3, 7, 6), **options)
+
+
+def _linear(i: Inputs, by: str) -> Call:
+    turn = {"q_positions": np.arange(5) + 2, "k_positions": KEYS, "inv_freq": _frequencies(i, 6)}
+    return _by(i, "linear_attention", by, i.data(2, 5, 8), i.data(2, 7, 8), i.data(2, 7, 3), mask=CAUSAL, **turn)
+
+
+def _bias(i: Inputs, function: str, by: str, learned: Array, q: Any, k: Any, **options: Any) -> Call:
+    return _by(i, function, by, learned, np.asarray(q), np.asarray(k), **options)
+
+
+def _ssmax(i: Inputs, by: str) -> Call:
+    return _by(i, "ssmax_scale", by, np.array([0, 1, 5, 4095]), i.data(3), bias=i.data(3))
+
+
+def _cos_sin(i: Inputs, positions: Any, **options: Any) -> Call:
+    return _by(i, "rope_cos_sin", "inv_freq", np.asarray(positions), np.abs(i.data(5)), **options)
+
+
+def _mixed(i: Inputs, *heads: int) -> Call:
+    positions = np.array([[0, 1, 2, 2, 2, 3, 3], [0, 1, 2, 3, 4, 2, 3]])
+    return _by(i, "rope_mixed_cos_sin", "frequencies", positions, i.data(2, *heads, 5))
+
+
+def _axes(i: Inputs) -> Call:
+    positions, axes = np.array([[0, 1, 2, 2], [0, 1, 2, 3], [0, 5, 2, 4]]), np.array([0, 1, 2, 1, 0])
+    return _by(i, "rope_axes_cos_sin", "inv_freq", positions, np.abs(i.data(5)), axes)
+
+
+def _case(function: str, name: str, build: Any, dtypes: tuple[str, ...] = FLOATS) -> Case:
+    return one(function, f"gradient{name and '-'}{name}", build, dtypes=dtypes)
+
+
+APPLY, ROPE = "rope_apply", "rope"
+
+CASES: tuple[Case, ...] = (
+    _case(APPLY, "", lambda i: _apply(i)),
+    _case(APPLY, "to-half", lambda i: _apply(i, layout="interleaved", output_layout="half", pairs=3)),
+    _case(APPLY, "interleaved", lambda i: _apply(i, layout="interleaved")),
+    _case(APPLY, "tail", lambda i: _apply(i, pairs=3, offset=4)),
+    _case(APPLY, "inverse-to-interleaved", lambda i: _apply(i, output_layout="interleaved", inverse=True)),
+    _case(APPLY, "twice", lambda i: _apply(i, pairs=3, offset=2, twice=True)),
+    _case(APPLY, "twice-to-half", lambda i: _apply(i, layout="interleaved", output_layout="half", twice=True)),
+    _case(ROPE, "", lambda i: _rope(i)),
+    _case(ROPE, "interleaved", lambda i: _rope(i, layout="interleaved", dim=6)),
+    _case(ROPE, "to-interleaved", lambda i: _rope(i, output_layout="interleaved", inverse=True)),
+    _case(ROPE, "per-row", lambda i: _rope(i, positions=PER_ROW)),
+    _case(ROPE, "twice", lambda i: _rope(i, layout="interleaved", twice=True)),
+    _case(
+        "rope_apply_channels",
+        "",
+        lambda i: _by(
+            i, "rope_apply_channels", "x", i.data(2, 3, 7, 11), *i.table(7, 6), layout="interleaved", offset=3
+        ),
+    ),
+    _case(
+        "rope_permute_weight",
+        "",
+        lambda i: _by(i, "rope_permute_weight", "weight", i.data(20, 5), 2, rotary_dim=6, offset=2),
+    ),
+    _case("rope_cos_sin", "", lambda i: _cos_sin(i, [[0, 3, 4095], [1, -7, 2]]), REAL),
+    _case("rope_cos_sin", "factor", lambda i: _cos_sin(i, [0, 1, 5], attention_factor=1.25), REAL),
+    _case("rope_axes_cos_sin", "", _axes, REAL),
+    _case("rope_mixed_cos_sin", "", lambda i: _mixed(i), REAL),
+    _case("rope_mixed_cos_sin", "heads", lambda i: _mixed(i, 3), REAL),
+    _case("fope_cos_sin", "by-cos", lambda i: _fope(i, "cos_coef")),
+    _case("fope_cos_sin", "by-sin", lambda i: _fope(i, "sin_coef", heads=False)),
+    _case("pope_apply", "", lambda i: _pope(i, "x")),
+    _case("pope_apply", "by-bias", lambda i: _pope(i, "bias")),
+    _case("rope_scores", "by-q", lambda i: _scores(i, "q")),
+    _case("rope_scores", "by-k", lambda i: _scores(i, "k", layout="interleaved")),
+    _case("attention", "by-q", lambda i: _attention(i, "q")),
+    _case("attention", "by-k", lambda i: _attention(i, "k")),
+    _case("attention", "by-v", lambda i: _attention(i, "v")),
+    _case("attention", "by-bias", lambda i: _attention(i, "bias")),
+    _case("linear_attention", "by-q", lambda i: _linear(i, "q")),
+    _case("linear_attention", "by-k", lambda i: _linear(i, "k")),
+    _case("linear_attention", "by-v", lambda i: _linear(i, "v")),
+    _case("learned", "", lambda i: _by(i, "learned", "table", i.data(11, 6), np.array([[5, 0, 1], [2, 2, 5]]))),
+    _case("alibi_bias", "", lambda i: _bias(i, "alibi_bias", "slopes", np.abs(i.data(3)), np.arange(5) + 2, KEYS)),
+    _case(
+        "alibi_bias",
+        "signed",
+        lambda i: _bias(i, "alibi_bias", "slopes", np.abs(i.data(3)), [[5, 6], [2, 3]], KEYS, form="signed"),
+    ),
+    _case("t5_bias", "", lambda i: _bias(i, "t5_bias", "table", i.data(32, 3), np.arange(40), np.arange(53))),
+    _case(
+        "t5_bias",
+        "decoder",
+        lambda i: _bias(i, "t5_bias", "table", i.data(32, 3), [[5, 6], [2, 3]], KEYS, bidirectional=False),
+    ),
+    _case("ssmax_scale", "", lambda i: _ssmax(i, "s")),
+    _case("ssmax_scale", "by-bias", lambda i: _ssmax(i, "bias")),
+)
