@@ -82,7 +82,7 @@ class Result:
     bound: str = ""
     warnings: tuple[str, ...] = ()
     by_position: tuple[tuple[float, float], ...] = ()  # see posref_conformance.along
-    diagnosis: tuple[dict[str, str], ...] = ()  # mistakes that would give what came back: id, sentence, fix
+    diagnosis: tuple[dict[str, Any], ...] = ()  # mistakes that would give what came back: id, sentence, fix
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, in the order of the fields."""
