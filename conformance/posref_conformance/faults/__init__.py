@@ -1,8 +1,47 @@
-"""Faults that were really made, as backends: what the suite must catch."""
+"""Faults that were really made, as backends: what the suite must catch, and what it names when it does."""
 
-from posref_conformance.faults._fault import Fault
+from posref_conformance.faults import (
+    additive,
+    alibi,
+    axes,
+    distance,
+    frequencies,
+    gradient,
+    history,
+    layout,
+    logits,
+    magnitude,
+    memory,
+    partial,
+    positions,
+    precision,
+    scaling,
+    sign,
+    t5,
+)
+from posref_conformance.faults._fault import Fault, both
 from posref_conformance.faults.textbook import TEXTBOOK
 
-FAULTS: dict[str, Fault] = {f.id: f for f in TEXTBOOK}
+KINDS: dict[str, tuple[Fault, ...]] = {
+    "textbook": TEXTBOOK,
+    "layout": layout.FAULTS,
+    "sign": sign.FAULTS,
+    "positions": positions.FAULTS,
+    "partial": partial.FAULTS,
+    "frequencies": frequencies.FAULTS,
+    "scaling": scaling.FAULTS,
+    "magnitude": magnitude.FAULTS,
+    "axes": axes.FAULTS,
+    "additive": additive.FAULTS,
+    "alibi": alibi.FAULTS,
+    "t5": t5.FAULTS,
+    "logits": logits.FAULTS,
+    "distance": distance.FAULTS,
+    "precision": precision.FAULTS,
+    "history": history.FAULTS,
+    "memory": memory.FAULTS,
+    "gradient": gradient.FAULTS,
+}
+FAULTS: dict[str, Fault] = {f.id: f for faults in KINDS.values() for f in faults}
 
-__all__ = ["FAULTS", "Fault"]
+__all__ = ["FAULTS", "KINDS", "Fault", "both"]

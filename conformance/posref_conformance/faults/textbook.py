@@ -2,63 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from posref_array import additive, bias, rotary
-from posref_conformance.faults._fault import Fault
+from posref_conformance.faults._fault import Fault, Functions
 
-Functions = dict[str, Callable[..., Any]]
-
-
-def _interleaved_in_halves_out(xp: Any) -> Functions:
+def _interleaved_in_halves_out(right: Any, xp: Any) -> Functions:
     def rope_apply(x: Any, cos: Any, sin: Any, *, layout: str = "half") -> Any:
         output = "half" if layout == "interleaved" else layout
-        return rotary.rope_apply(x, cos, sin, layout=layout, output_layout=output, xp=xp)
+        return right.rope_apply(x, cos, sin, layout=layout, output_layout=output)
 
     def rope(x: Any, positions: Any, *, base: float = 10000.0, layout: str = "half") -> Any:
-        cos, sin = rotary.rope_table(positions, x.shape[-1], base=base, dtype=xp.float64, xp=xp)
+        cos, sin = right.rope_table(positions, x.shape[-1], base=base)
         return rope_apply(x, cos, sin, layout=layout)
 
     return {"rope_apply": rope_apply, "rope": rope}
 
 
-def _slopes_start_at_one(xp: Any) -> Functions:
+def _slopes_start_at_one(right: Any, xp: Any) -> Functions:
     def alibi_slopes(num_heads: int) -> Any:
         return xp.asarray([2.0 ** (-8.0 * h / num_heads) for h in range(num_heads)])
 
     return {"alibi_slopes": alibi_slopes}
 
 
-def _slopes_geometric_for_all(xp: Any) -> Functions:
+def _slopes_geometric_for_all(right: Any, xp: Any) -> Functions:
     def alibi_slopes(num_heads: int) -> Any:
         return xp.asarray([2.0 ** (-8.0 * h / num_heads) for h in range(1, num_heads + 1)])
 
     return {"alibi_slopes": alibi_slopes}
 
 
-def _no_slopes(xp: Any) -> Functions:
+def _no_slopes(right: Any, xp: Any) -> Functions:
     def alibi_bias(slopes: Any, q_positions: Any, k_positions: Any) -> Any:
-        return bias.alibi_bias(xp.ones_like(slopes), q_positions, k_positions, xp=xp)
+        return right.alibi_bias(xp.ones_like(slopes), q_positions, k_positions)
 
     return {"alibi_bias": alibi_bias}
 
 
-def _favours_distant_keys(xp: Any) -> Functions:
+def _favours_distant_keys(right: Any, xp: Any) -> Functions:
     def alibi_bias(slopes: Any, q_positions: Any, k_positions: Any, *, form: str = "distance") -> Any:
-        return -bias.alibi_bias(slopes, q_positions, k_positions, form=form, xp=xp)
+        return -right.alibi_bias(slopes, q_positions, k_positions, form=form)
 
     return {"alibi_bias": alibi_bias}
 
 
-def _no_slopes_and_favours_distant_keys(xp: Any) -> Functions:
+def _no_slopes_and_favours_distant_keys(right: Any, xp: Any) -> Functions:
     def alibi_bias(slopes: Any, q_positions: Any, k_positions: Any) -> Any:
-        return -bias.alibi_bias(xp.ones_like(slopes), q_positions, k_positions, xp=xp)
+        return -right.alibi_bias(xp.ones_like(slopes), q_positions, k_positions)
 
     return {"alibi_bias": alibi_bias}
 
 
-def _half_table_times_all_channels(xp: Any) -> Functions:
+def _half_table_times_all_channels(right: Any, xp: Any) -> Functions:
     def rope_apply(x: Any, cos: Any, sin: Any) -> Any:
         first, second = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
         return x * cos + xp.concat([-second, first], axis=-1) * sin  # dim channels against dim / 2 columns
@@ -66,22 +61,22 @@ def _half_table_times_all_channels(xp: Any) -> Functions:
     return {"rope_apply": rope_apply}
 
 
-def _yarn_scales_fast_pairs(xp: Any) -> Functions:
+def _yarn_scales_fast_pairs(right: Any, xp: Any) -> Functions:
     def rope_inv_freq(dim: int, *, base: float = 10000.0, scaling: Any = None) -> Any:
         if type(scaling).__name__ != "YarnScaling":
-            return rotary.rope_inv_freq(dim, base=base, scaling=scaling, dtype=xp.float64, xp=xp)
+            return right.rope_inv_freq(dim, base=base, scaling=scaling)
         stretched = base * scaling.factor ** (dim / (dim - 2))
-        fast = rotary.rope_inv_freq(dim, base=stretched, dtype=xp.float64, xp=xp)
-        plain = rotary.rope_inv_freq(dim, base=base, dtype=xp.float64, xp=xp)
-        right = rotary.rope_inv_freq(dim, base=base, scaling=scaling, dtype=xp.float64, xp=xp)
-        return right * fast / plain  # what YaRN leaves alone or blends, here with NTK's frequencies
+        fast = right.rope_inv_freq(dim, base=stretched)
+        plain = right.rope_inv_freq(dim, base=base)
+        yarn = right.rope_inv_freq(dim, base=base, scaling=scaling)
+        return yarn * fast / plain  # what YaRN leaves alone or blends, here with NTK's frequencies
 
     return {"rope_inv_freq": rope_inv_freq}
 
 
-def _endpoint_sinusoid(xp: Any) -> Functions:
+def _endpoint_sinusoid(right: Any, xp: Any) -> Functions:
     def sinusoidal(positions: Any, dim: int, *, base: float = 10000.0, layout: str = "interleaved") -> Any:
-        return additive.sinusoidal(positions, dim, base=base, layout=layout, endpoint=dim > 2, xp=xp)
+        return right.sinusoidal(positions, dim, base=base, layout=layout, endpoint=dim > 2)
 
     return {"sinusoidal": sinusoidal}
 

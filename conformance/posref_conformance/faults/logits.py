@@ -1,0 +1,226 @@
+"""Factors on the logits, and plain and linear attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from posref_conformance.faults._change import arguments, keywords, positions, replaced, results, without
+from posref_conformance.faults._fault import Fault, Functions
+
+
+def _scaled(change: Callable[[float, int], float]) -> Any:
+    """Attention whose scale is ``change(right scale, channels)``."""
+
+    def wrong(right: Any, xp: Any) -> Functions:
+        def attention(q: Any, k: Any, v: Any, *, scale: float | None = None, **kwargs: Any) -> Any:
+            own = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+            return right.attention(q, k, v, scale=change(own, q.shape[-1]), **kwargs)
+
+        return {"attention": attention}
+
+    return wrong
+
+
+def _bias_scaled(right: Any, xp: Any) -> Functions:
+    def attention(q: Any, k: Any, v: Any, *, bias: Any = None, scale: float | None = None, **kwargs: Any) -> Any:
+        own = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+        return right.attention(q, k, v, bias=None if bias is None else bias * own, scale=scale, **kwargs)
+
+    return {"attention": attention}
+
+
+def _nan_without_keys(right: Any, xp: Any) -> Functions:
+    def attention(q: Any, k: Any, v: Any, *, mask: Any = None, **kwargs: Any) -> Any:
+        y = right.attention(q, k, v, mask=mask, **kwargs)
+        return y if mask is None else xp.where(xp.any(mask, axis=-1)[..., None], y, y * math.nan)
+
+    return {"attention": attention}
+
+
+def _mean_without_keys(right: Any, xp: Any) -> Functions:
+    def attention(q: Any, k: Any, v: Any, *, mask: Any = None, **kwargs: Any) -> Any:
+        if mask is not None:
+            empty = ~xp.any(mask, axis=-1)[..., None]
+            mask, q = mask | empty, xp.where(empty, xp.zeros_like(q), q)
+        return right.attention(q, k, v, mask=mask, **kwargs)
+
+    return {"attention": attention}
+
+
+def _llama4(formula: Callable[[Any, Any, float, int, int], Any]) -> Any:
+    """Llama 4's factor by ``formula(xp, positions, attn_scale, floor_scale, shift)``."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def llama4_scale(positions: Any, *, attn_scale: float = 0.1, floor_scale: int = 8192, shift: int = 1) -> Any:
+            return formula(xp, xp.astype(positions, xp.float64), attn_scale, floor_scale, shift)
+
+        return llama4_scale
+
+    return replaced(llama4_scale=make)
+
+
+def _ssmax_from_0(right: Any, xp: Any) -> Functions:
+    def ssmax_scale(positions: Any, s: Any, **kwargs: Any) -> Any:
+        return right.ssmax_scale(xp.where(positions > 0, positions - 1, positions), s, **kwargs)
+
+    return {"ssmax_scale": ssmax_scale}
+
+
+FAULTS = (
+    Fault(
+        "attention-not-scaled",
+        "You do not divide the logits by sqrt(d).",
+        "Multiply q.k by 1/sqrt(d), or by the given scale.",
+        "tutorials",
+        keywords(("attention",), lambda k: {**k, "scale": k.get("scale", 1.0)}),
+    ),
+    Fault(
+        "attention-scale-squared",
+        "You scale the logits twice.",
+        "Scale the queries or the logits, once.",
+        "tutorials",
+        _scaled(lambda scale, d: scale * scale),
+    ),
+    Fault(
+        "attention-scale-ignored",
+        "You divide by sqrt(d) whatever scale is given.",
+        "A given scale takes its place.",
+        "onnxruntime/mobius PR #548",
+        without(("attention",), "scale"),
+    ),
+    Fault(
+        "bias-scaled-with-the-logits",
+        "You scale the bias together with the logits.",
+        "Add it after the logits are scaled.",
+        "tutorials",
+        _bias_scaled,
+    ),
+    Fault(
+        "bias-left-out",
+        "You leave out the bias.",
+        "Add it to the scaled logits.",
+        "NVIDIA/TensorRT-LLM PR #13870; huggingface/transformers PR #4499; keras-team/keras-hub PR #2977",
+        without(("attention",), "bias"),
+    ),
+    Fault(
+        "mask-inverted",
+        "You hide what may be seen.",
+        "True is where a query may look.",
+        "tutorials",
+        keywords(("attention", "linear_attention"), lambda k: {**k, "mask": ~k["mask"]} if k.get("mask") is not None else k),
+    ),
+    Fault(
+        "mask-ignored",
+        "You ignore the mask.",
+        "Give what must not be seen the weight 0.",
+        "tutorials",
+        without(("attention", "linear_attention"), "mask"),
+    ),
+    Fault(
+        "nan-for-rows-without-keys",
+        "You return NaN for a query that may look nowhere.",
+        "Its result is zero.",
+        "tutorials",
+        _nan_without_keys,
+    ),
+    Fault(
+        "mean-for-rows-without-keys",
+        "You return the mean of all values for a query that may look nowhere.",
+        "Its result is zero.",
+        "tutorials",
+        _mean_without_keys,
+    ),
+    Fault(
+        "log-n-not-clipped",
+        "Your factor falls below 1 within the trained length.",
+        "It is 1 there, unless clip is False.",
+        "QwenLM/Qwen issue #401",
+        keywords(("log_n_scale",), lambda k: {**k, "clip": False}),
+    ),
+    Fault(
+        "log-n-always-clipped",
+        "You clip the factor at 1, though clip is False.",
+        "Follow clip.",
+        "QwenLM/Qwen issue #401",
+        without(("log_n_scale",), "clip"),
+    ),
+    Fault(
+        "log-n-of-the-position",
+        "You take the logarithm of the position, not of the number of keys.",
+        "A query at position m sees m + 1 keys.",
+        "QwenLM/Qwen issue #401",
+        positions(lambda xp, p: xp.where(p > 0, p - 1, p), {"log_n_scale": (0,)}),
+    ),
+    Fault(
+        "ssmax-of-the-position",
+        "You take the logarithm of the position, not of the number of keys.",
+        "A query at position m sees m + 1 keys.",
+        "Scalable-Softmax (2501.19399)",
+        _ssmax_from_0,
+    ),
+    Fault(
+        "ssmax-bias-left-out",
+        "You leave out the bias of each head.",
+        "Add it to s ln(n).",
+        "Scalable-Softmax (2501.19399)",
+        without(("ssmax_scale",), "bias"),
+    ),
+    Fault(
+        "ssmax-one-head-for-all",
+        "You use the first head's s for all.",
+        "Each head has its own.",
+        "Scalable-Softmax (2501.19399)",
+        arguments({"ssmax_scale": (1,)}, lambda xp, s: xp.broadcast_to(s[:1], s.shape)),
+    ),
+    Fault(
+        "llama4-without-floor",
+        "Your factor grows with every position.",
+        "It grows in steps: floor((position + shift) / floor_scale).",
+        "huggingface/transformers PR #37344",
+        _llama4(lambda xp, p, c, n, shift: 1 + c * xp.log(1 + (p + shift) / n)),
+    ),
+    Fault(
+        "llama4-without-one",
+        "Your factor is the logarithm alone.",
+        "Add 1.",
+        "huggingface/transformers PR #37344",
+        _llama4(lambda xp, p, c, n, shift: c * xp.log(1 + xp.floor((p + shift) / n))),
+    ),
+    Fault(
+        "llama4-log2",
+        "You use the logarithm to base 2.",
+        "Use the natural one.",
+        "huggingface/transformers PR #37344",
+        _llama4(lambda xp, p, c, n, shift: 1 + c * xp.log2(1 + xp.floor((p + shift) / n))),
+    ),
+    Fault(
+        "llama4-one-off",
+        "You count the steps from the other end of shift: they are one position off.",
+        "Llama 4 steps at position + 1 = floor_scale, Ministral 3 at position = floor_scale.",
+        "huggingface/transformers PR #37344",
+        keywords(("llama4_scale",), lambda k: {**k, "shift": 1 - k.get("shift", 1)}),
+    ),
+    Fault(
+        "llama4-parameters-ignored",
+        "You use attn_scale 0.1 and floor_scale 8192 whatever is given.",
+        "Pass both on.",
+        "huggingface/transformers PR #37344",
+        without(("llama4_scale",), "attn_scale", "floor_scale"),
+    ),
+    Fault(
+        "length-scale-without-one",
+        "Your factor is the logarithm alone.",
+        "Add 1.",
+        "tutorials",
+        results(("length_scale",), lambda xp, y: y - 1),
+    ),
+    Fault(
+        "length-scale-mscale-ignored",
+        "You ignore mscale.",
+        "Multiply the logarithm by 0.1 mscale.",
+        "GaijinEntertainment/daScript PR #3479",
+        without(("length_scale",), "mscale"),
+    ),
+)
