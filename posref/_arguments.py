@@ -107,12 +107,12 @@ def positions(value: ArrayLike, name: str = "positions", *, whole: bool = False)
             raise ValueError(
                 f"{name} must be at most 2**53 in magnitude, where integers are exact, got {shown(largest)}"
             )
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)  # nobody writes to positions
     if whole and array.size:
         raise TypeError(f"{name} must be integers, got type {array.dtype}")
     if not is_floating(array.dtype):
         raise TypeError(f"{name} must be real numbers, got type {array.dtype}")
-    reals = array.astype(np.float64)
+    reals = array.astype(np.float64, copy=False)
     if not np.isfinite(reals).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     return reals.astype(np.int64) if whole else reals  # whole and here: an empty list, which NumPy makes float

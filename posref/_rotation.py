@@ -168,10 +168,10 @@ class Angles:
             for digits, place in zip(self._digits, self._place, strict=True)
         )
 
-    def entries(self, row: Indices, column: Indices) -> tuple[Indices, Float64s, Float64s]:
-        """Single frequencies at single positions: j, high, low, each (entries,)."""
+    def each(self, column: Indices) -> tuple[Indices, Float64s, Float64s]:
+        """One frequency at each position: j, high, low, each (positions,)."""
         return _reduced(
-            (digits[row], [piece[place[row], column] for piece in self._pieces])
+            (digits, [piece[place, column] for piece in self._pieces])
             for digits, place in zip(self._digits, self._place, strict=True)
         )
 

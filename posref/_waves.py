@@ -27,11 +27,14 @@ from posref._rotation import (
     split,
     upper_half,
 )
+from posref._small_angles import LARGEST, SmallAngles
 
+WAYS = ("small", "slow", "fast")  # all angles small, none nearer to another point of the table than to the first, any
 COLUMNS, ROWS, BLOCK = 64, 1 << 16, 1 << 13  # at once: frequencies, positions, and entries (so that they fit a cache)
 NARROW_ERROR = 2.0**-50  # where 24 bits or fewer are kept, plain float64 products will do: off by at most 2^-50.8
 
 Block: TypeAlias = Callable[[slice], tuple[Any, Any]]  # rows -> main, rest
+Values: TypeAlias = tuple[NDArray[Any], NDArray[Any], Indices]  # cos, sin, and the entries whose rounding is open
 
 
 def column_groups(frequencies: list[Ratio], reach: float, radians: bool) -> Iterator[tuple[slice, bool]]:
@@ -39,12 +42,17 @@ def column_groups(frequencies: list[Ratio], reach: float, radians: bool) -> Iter
 
     Slow ones are looked for at the end, where ladders have them. Elsewhere they are only slower to compute.
     """
-    most = (6.28 if radians else 1.0) / (2 * POINTS)
+    most = _nearest_point(radians)
     fast = 1 + max((i for i, f in enumerate(frequencies) if reach * abs(quotient(f)) > most), default=-1)
     fast = fast if reach else len(frequencies)  # all zero: the tables do it
     for start, stop in ((0, fast), (fast, len(frequencies))):
         for column in range(start, stop, COLUMNS):
             yield slice(column, min(column + COLUMNS, stop)), start == fast
+
+
+def _nearest_point(radians: bool) -> float:
+    """The largest angle that is no nearer to another point of the table than to the first."""
+    return (6.28 if radians else 1.0) / (2 * POINTS)
 
 
 class Waves:
@@ -56,28 +64,62 @@ class Waves:
         exponent += abs(Fraction(*gain)) > Fraction(2) ** exponent
         self.extreme = abs(exponent) > 900  # results could be subnormal: not in float64 arithmetic
         self.scale = 2.0 ** (0 if self.extreme else exponent)
-        self.circle = circle((Fraction(*gain) / Fraction(2) ** exponent).as_integer_ratio())
+        mantissa = (Fraction(*gain) / Fraction(2) ** exponent).as_integer_ratio()
+        self.circle = circle(mantissa)
+        self.small = SmallAngles(frequencies, mantissa, self.scale, radians, dtype)
         self.narrow = dtype != np.float64
 
     def write(self, positions: Float64s, cos: NDArray[Any], sin: NDArray[Any]) -> None:
         """Fill cos and sin, both (positions, n)."""
-        angles = Angles(positions, self.frequencies, radians=self.radians)
-        block = self._from_tables(positions) or self._from_angles(angles)
+        for rows, way in self._ways(np.abs(positions)):
+            self._fill(positions if rows is None else positions[rows], way, rows, cos, sin)
+        cos[positions == 0], sin[positions == 0] = rounded_ratio(self.gain, self.dtype), 0.0
+
+    def _ways(self, sizes: Float64s) -> Iterator[tuple[Indices | None, str]]:
+        """Rows (None is all) and the way for them. Only where many are alike are they worth to be parted from the others."""
+        usual = WAYS.index("slow" if self.slow else "fast")
+        nearest = _nearest_point(self.radians) / max(float(self.small.w.max(initial=0.0)), 2.0**-1000)
+        kinds = np.where(self.slow | (sizes <= nearest), WAYS.index("slow"), WAYS.index("fast"))
+        kinds[sizes <= self.small.reach] = WAYS.index("small")
+        few = 16 * np.bincount(kinds, minlength=len(WAYS)) < len(sizes)
+        kinds[few[kinds] | self.extreme] = usual
+        for kind in np.unique(kinds).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            yield None if rows.size == len(sizes) else rows, WAYS[kind]
+
+    def _fill(self, positions: Float64s, way: str, place: Indices | None, cos: NDArray[Any], sin: NDArray[Any]) -> None:
+        """The rows of these positions, whose places in cos and sin are given."""
         n = len(self.frequencies)
+        block = self._small if way == "small" else self._waves(positions, slow=way == "slow")
         step, waiting = max(1, BLOCK // n), [np.empty(0, np.intp)]
         for row in range(0, len(positions), step):
             rows = slice(row, row + step)
-            values, entries = self._rounded(*block(rows), relative=self.slow)
-            cos[rows], sin[rows] = values[..., 0::2], values[..., 1::2]
+            there = rows if place is None else place[rows]
+            cos[there], sin[there], entries = block(positions[rows], rows)
             waiting.append(entries[positions[rows][entries // n] != 0] + row * n)
             if row + step >= len(positions) or sum(map(len, waiting)) >= BLOCK:
-                self._reopen(angles, positions, *np.divmod(np.concatenate(waiting), n), cos, sin)
+                r, column = np.divmod(np.concatenate(waiting), n)
+                self._reopen(positions[r], r if place is None else place[r], column, way, cos, sin)
                 waiting.clear()
-        cos[positions == 0], sin[positions == 0] = rounded_ratio(self.gain, self.dtype), 0.0
 
-    def _from_angles(self, angles: Angles) -> Block:
+    def _small(self, positions: Float64s, _: slice) -> Values:
+        (cos, unlike), (sin, also) = self.small.cos_sin(positions[:, None], slice(None))
+        return cos, sin, np.flatnonzero(unlike | also)
+
+    def _waves(self, positions: Float64s, *, slow: bool) -> Callable[[Float64s, slice], Values]:
+        """From the tables of few parts, or from the angles."""
+        parts = (None if slow else self._from_tables(positions)) or self._from_angles(positions, slow=slow)
+
+        def block(_: Float64s, rows: slice) -> Values:
+            values, entries = self._rounded(*parts(rows), relative=slow)
+            return values[..., 0::2], values[..., 1::2], entries
+
+        return block
+
+    def _from_angles(self, positions: Float64s, *, slow: bool) -> Block:
         """A point of the table times a small rotation."""
-        first_part = upper_half if self.slow else on_grid
+        angles = Angles(positions, self.frequencies, radians=self.radians)
+        first_part = upper_half if slow else on_grid
 
         def block(rows: slice) -> tuple[Any, Any]:
             j, high, low = angles.rows(rows)
@@ -87,7 +129,7 @@ class Waves:
 
     def _from_tables(self, positions: Float64s) -> Block | None:
         """A coarse rotation times a fine one, if there are few of each."""
-        parts = None if self.slow else _few_parts(positions)
+        parts = _few_parts(positions)
         if parts is None:
             return None
         (coarse, coarse_at), (fine, fine_at) = parts
@@ -120,25 +162,34 @@ class Waves:
         return values, np.arange(unlike.size // 2) if self.extreme else np.flatnonzero(unlike) >> 1
 
     def _reopen(
-        self, angles: Angles, positions: Float64s, row: Indices, column: Indices, cos: NDArray[Any], sin: NDArray[Any]
+        self, p: Float64s, row: Indices, column: Indices, way: str, cos: NDArray[Any], sin: NDArray[Any]
     ) -> None:
-        """Single entries: with an error relative to the distance from a quarter turn, then with integers."""
-        zero = np.array([n == 0 for n, _ in self.frequencies])[column]
-        cos[row[zero], column[zero]] = rounded_ratio(self.gain, self.dtype)
-        sin[row[zero], column[zero]] = 0.0
-        row, column = row[~zero], column[~zero]
-        if row.size and not self.slow and not self.extreme:
-            j, high, low = angles.entries(row, column)
+        """Single entries: small angles, others relative to the distance from a quarter turn, and the rest with integers."""
+        w = self.small.w[column]
+        cos[row[w == 0], column[w == 0]], sin[row[w == 0], column[w == 0]] = rounded_ratio(self.gain, self.dtype), 0.0
+        todo = w != 0
+
+        def settle(which: Indices, c: NDArray[Any], s: NDArray[Any], done: NDArray[np.bool_]) -> None:
+            at = row[which[done]], column[which[done]]
+            cos[at], sin[at] = c[done], s[done]
+            todo[which[done]] = False
+
+        if way != "small" and not self.extreme:
+            small = np.flatnonzero(todo & self.small.usual[column] & (np.abs(p) * w <= LARGEST))
+            (c, unlike), (s, also) = self.small.cos_sin(p[small], column[small])
+            settle(small, c, s, ~(unlike | also))
+        if way == "fast" and not self.extreme:
+            near = np.flatnonzero(todo)
+            j, high, low = Angles(p[near], self.frequencies, radians=self.radians).each(column[near])
             parts = product(_taken(self.circle, j), small_rotation(high, low, upper_half))
             values, entries = self._rounded(*parts, relative=True)
             done = j % (POINTS // 4) == 0
             done[entries] = False
-            cos[row[done], column[done]] = values[0::2][done]
-            sin[row[done], column[done]] = values[1::2][done]
-            row, column = row[~done], column[~done]
-        for r, c in zip(row.tolist(), column.tolist(), strict=True):
-            (p, q), (n, d) = positions[r].item().as_integer_ratio(), self.frequencies[c]
-            cos[r, c], sin[r, c] = hard_cos_sin((p * n, q * d), self.gain, self.radians, self.dtype)
+            settle(near, values[0::2], values[1::2], done)
+        hard = np.flatnonzero(todo)
+        for a, r, c in zip(p[hard].tolist(), row[hard].tolist(), column[hard].tolist(), strict=True):
+            (u, v), (n, d) = a.as_integer_ratio(), self.frequencies[c]
+            cos[r, c], sin[r, c] = hard_cos_sin((u * n, v * d), self.gain, self.radians, self.dtype)
 
 
 def _taken(table: Split, at: Indices) -> Split:

@@ -2,14 +2,15 @@
 
 A float64 angle of size t is off by t 2^-53, so an ordinary table is off by 1e-10 at position 10^6 and by 1e-7 at 2^31.
 Here every result is the true real value *of the arguments as given*, rounded once. Where numbers are few (frequencies,
-slopes, factors), they are `decimal` numbers. Where they are many, there are two functions: `cos_sin` and
-`times_difference`.
+slopes, factors), they are `decimal` numbers. Where they are many, there are `cos_sin` and `times_difference` here, `powers`
+(xPos) in `posref._powers` and `write_sums` (RoPE-Mixed) in `posref._sums`, which work as `cos_sin` does.
 
 How `cos_sin` gets there, each step with a bound on its error:
 
 1. A product of two tables by the addition theorem, if the positions are sums of few different coarse and fine parts (as
    consecutive ones are: 65536 positions from 256 + 256). Otherwise table and polynomial: see `posref._rotation`, where
-   the arithmetic is explained. A value v comes as an exact float64 and a rest, off by e <= 2^-74.
+   the arithmetic is explained. A value v comes as an exact float64 and a rest, off by e <= 2^-74. Angles below 2^-26 need
+   two terms of Taylor's series: see `posref._small_angles`.
 2. Ziv's test: if v + e and v - e round to the same number, then so does the true value. About 1 entry in 10^5 fails: near
    zero, where numbers are dense, or close to a tie.
 3. Those are done again with an error relative to the distance from a multiple of a quarter turn; what is then still
@@ -32,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from posref._blocks import filled
 from posref._integers import pi_bits
 from posref._rotation import upper_half
 from posref._waves import ROWS, Waves, column_groups
@@ -88,6 +90,7 @@ def cos_sin(
     *,
     radians: bool = True,
     dtype: DTypeLike = np.float64,
+    out: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Cos and sin of every position at every frequency, correctly rounded.
 
@@ -103,24 +106,31 @@ def cos_sin(
         g, multiplied in before the one rounding.
     dtype
         float64, float32, float16 or ml_dtypes' bfloat16: the true value is rounded to it directly.
+    out
+        Where to put them: two arrays (positions.size, n), strided as they like; their dtype counts.
 
     Returns
     -------
     cos, sin
-        Each ``positions.shape + (n,)``. Beside them at most 16 MiB are used.
+        Each ``positions.shape + (n,)``, or ``out``. Beside them at most 16 MiB are used.
     """
-    flat, shape = np.asarray(positions).reshape(-1), (*np.shape(positions), len(frequencies))
-    cos, sin = np.empty((flat.size, len(frequencies)), dtype), np.empty((flat.size, len(frequencies)), dtype)
+    flat = np.asarray(positions).reshape(-1)
+    if out is None:
+        shape = (*np.shape(positions), len(frequencies))
+        table = np.empty((flat.size, len(frequencies)), dtype), np.empty((flat.size, len(frequencies)), dtype)
+        cos, sin = cos_sin(flat, frequencies, gain, radians=radians, out=table)
+        return cos.reshape(shape), sin.reshape(shape)
+    cos, sin = out
     if gain == 0:
         cos[:], sin[:] = 0.0, 0.0
-        return cos.reshape(shape), sin.reshape(shape)
+        return out
     ratios = [f.as_integer_ratio() for f in frequencies]
     for columns, slow in column_groups(ratios, _reach(flat), radians):
         waves = Waves(ratios[columns], gain.as_integer_ratio(), radians, slow, cos.dtype)
         for row in range(0, flat.size, ROWS):
             rows = slice(row, row + ROWS)
             waves.write(flat[rows].astype(np.float64), cos[rows, columns], sin[rows, columns])
-    return cos.reshape(shape), sin.reshape(shape)
+    return out
 
 
 # --- products --------------------------------------------------------------------------------------------------------
@@ -133,7 +143,10 @@ def times_difference(m: NDArray[np.float64], q: NDArray[Any], k: NDArray[Any]) -
     [1/2, 1) so that nothing overflows, m d = p + e exactly (Dekker), and p + (e + m rest) is within 0.5 ulp and 2^-53 more.
     Results that are subnormal, and differences that overflow, are left to fractions.
     """
-    m, q, k = (np.asarray(x, dtype=np.float64) for x in (m, q, k))
+    return filled(_times_difference, *(np.asarray(x, dtype=np.float64) for x in (m, q, k)))
+
+
+def _times_difference(m: NDArray[np.float64], q: NDArray[np.float64], k: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         d = q - k
         back = d - q

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from posref._arguments import boolean, floating, integer, number
 from posref._arguments import positions as checked_positions
-from posref._each import as_decimal, each_distinct, fewer_digits
+from posref._blocks import ENTRIES, blocks
+from posref._each import each_distinct, fewer_digits, log_of_one_more
 from posref.exact import real, real_arithmetic, rounded
 
 
@@ -58,7 +60,7 @@ def log_n_scale(positions: ArrayLike, length: int, *, clip: bool = True) -> NDAr
         trained = Decimal(whole).ln()
 
     def scale(position: Fraction) -> Decimal:
-        return Decimal(1) if clip and position + 1 <= whole else as_decimal(position + 1).ln() / trained
+        return Decimal(1) if clip and position + 1 <= whole else log_of_one_more(position) / trained
 
     return each_distinct(scale, m)
 
@@ -104,12 +106,15 @@ def ssmax_scale(positions: ArrayLike, s: ArrayLike, *, bias: ArrayLike | None = 
     offsets = np.zeros(slopes.shape) if bias is None else floating(bias, "bias", ndim=1, finite=True)
     if offsets.shape != slopes.shape:
         raise ValueError(f"bias must be of the shape of s, {slopes.shape}, got {offsets.shape}")
-    distinct, place = np.unique(m, return_inverse=True)
     heads = list(zip(map(real, slopes.tolist()), map(real, offsets.tolist()), strict=True))
-    with fewer_digits():
-        logs = [as_decimal(Fraction(position) + 1).ln() for position in distinct.tolist()]
-        rows = [rounded(a * log + b for log in logs)[place.reshape(m.shape)] for a, b in heads]
-    return np.stack(rows, axis=-2)
+    scale = np.empty((*m.shape[:-1], len(heads), m.shape[-1]))
+    for at in blocks(m.shape, ENTRIES >> 4):
+        distinct, place = np.unique(m[at], return_inverse=True)
+        with fewer_digits():
+            logs = [log_of_one_more(Fraction(position)) for position in distinct.tolist()]
+            for row, (a, b) in zip(np.moveaxis(scale, -2, 0), heads, strict=True):  # views, (..., q)
+                row[at] = rounded(a * log + b for log in logs)[place.reshape(m[at].shape)]
+    return scale
 
 
 def llama4_scale(
@@ -155,7 +160,12 @@ def llama4_scale(
     length, ahead = integer(floor_scale, "floor_scale"), integer(shift, "shift", least=0)
     if ahead > 1:
         raise ValueError(f"shift must be 0 or 1, got {ahead}")
-    return each_distinct(lambda position: 1 + real(c) * Decimal(1 + (position + ahead) // length).ln(), m)
+
+    @lru_cache(maxsize=1024)
+    def scale(steps: int) -> Decimal:
+        return 1 + real(c) * Decimal(1 + steps).ln()
+
+    return each_distinct(lambda position: scale((position + ahead) // length), m)
 
 
 def length_scale(seq_len: int, length: int, *, mscale: float = 1.0) -> float:

@@ -1,15 +1,18 @@
 """The few numbers per table, made on the host: the formulas for any kind of number, float or Decimal.
 
 With Decimal they are right to the last digit of a float64 and beyond, which long positions need. A compiler that reads along
-(torch's) cannot follow Decimal: there they are Python floats, whose power is right to an ulp.
+(torch's) cannot follow Decimal. It is told to take the functions in CONSTANTS as they are: numbers as two floats each.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from decimal import Decimal
+from typing import Any
 
+import posref
 from posref import (
     DynamicLinearScaling,
     DynamicNTKScaling,
@@ -34,14 +37,50 @@ from posref_array._support import Namespace, compiling
 
 def rotary(dim: int, base: float, scaling: Scaling | None, seq_len: int | None, xp: Namespace) -> tuple[Number, ...]:
     """The rotary frequencies, one per pair, to as many digits as can be had."""
-    if compiling(xp) or not isinstance(scaling, Scaling | None):  # what cannot be hashed is refused below
+    if not isinstance(scaling, Scaling | None):  # what cannot be hashed is refused there
         return tuple(scaled(dim, base, scaling, seq_len))
+    if compiling(xp):
+        fields = dataclasses.fields(scaling) if scaling is not None else ()
+        name = None if scaling is None else type(scaling).__name__
+        return rotary_in_two(dim, base, name, tuple(getattr(scaling, field.name) for field in fields), seq_len)
     return _rotary(dim, base, scaling, seq_len)
 
 
 def geometric(base: float, n: int, shift: float, scale: float, xp: Namespace) -> tuple[Number, ...]:
     """The ladder of the sinusoids, times a scale, to as many digits as can be had."""
-    return tuple(scale * w for w in ladder(base, n, shift)) if compiling(xp) else _geometric(base, n, shift, scale)
+    return geometric_in_two(base, n, shift, scale) if compiling(xp) else _geometric(base, n, shift, scale)
+
+
+def rotary_in_two(
+    dim: int, base: float, name: str | None, fields: tuple[Any, ...], seq_len: int | None
+) -> tuple[tuple[float, float], ...]:
+    """As two floats each: all the digits that `cos_sin` takes. A compiler has constants, but no record of a scaling."""
+    scaling = None if name is None else getattr(posref, name)(*fields)
+    return _in_two(_rotary(dim, base, scaling, seq_len))
+
+
+def geometric_in_two(base: float, n: int, shift: float, scale: float) -> tuple[tuple[float, float], ...]:
+    """As two floats each."""
+    return _in_two(_geometric(base, n, shift, scale))
+
+
+CONSTANTS = (rotary_in_two, geometric_in_two)
+
+
+def _in_two(reals: tuple[Number, ...]) -> tuple[tuple[float, float], ...]:
+    return tuple((first_part(w), second_part(w)) for w in reals)
+
+
+def first_part(w: Number) -> float:
+    """The nearest float64 of a number, which may be in two parts already."""
+    return float(w[0] if isinstance(w, tuple) else w)
+
+
+def second_part(w: Number) -> float:
+    """What that leaves over."""
+    if isinstance(w, tuple):
+        return float(w[1])
+    return float(w - Decimal(float(w))) if isinstance(w, Decimal) else 0.0
 
 
 def given(value: float, xp: Namespace) -> Number:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from posref import exact
-from posref_array._frequencies import Number
+from posref_array._frequencies import Number, first_part, second_part
 from posref_array._support import (
     Array,
     Namespace,
@@ -50,8 +50,7 @@ def cos_sin(
     require_finite("positions", positions, xp)
     if lacks_float64(xp, device_of(positions)):
         return _on_host(positions, frequencies, factor, dtype, xp)
-    w1 = [float(w) for w in frequencies]
-    w2 = [float(w - Decimal(h)) if isinstance(w, Decimal) else 0.0 for w, h in zip(frequencies, w1, strict=True)]
+    w1, w2 = [first_part(w) for w in frequencies], [second_part(w) for w in frequencies]
     high, low = _angle(positions, float64_array(xp, w1, positions), float64_array(xp, w2, positions), xp)
     both = _values(high, low, float(factor), xp)
     tables = tuple(_rounded(t, dtype, xp) for t in both)

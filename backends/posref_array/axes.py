@@ -20,7 +20,7 @@ from posref._axes_arguments import (
     one_per_axis,
 )
 from posref_array._axis_maps import axis_order, frequencies
-from posref_array._frequencies import factor_of, given
+from posref_array._frequencies import factor_of, first_part, given
 from posref_array._support import (
     Array,
     Namespace,
@@ -60,7 +60,7 @@ def rope_axes_inv_freq(
 ) -> Array:
     """Frequencies of pairs on several axes, (pairs,), on the map's device: :func:`posref.rope_axes_inv_freq`."""
     xp = namespace(xp, axis_map)
-    w = [float(w) for w in frequencies(_axes(axis_map, ladder, xp), base, ladder, scaling, seq_len, xp)]
+    w = [first_part(w) for w in frequencies(_axes(axis_map, ladder, xp), base, ladder, scaling, seq_len, xp)]
     return xp.asarray(w, dtype=dtype or default_float(xp), device=device_of(axis_map))
 
 

@@ -15,7 +15,7 @@ from posref._arguments import (
     rotary_dim,
     rotated_pairs,
 )
-from posref_array._frequencies import factor_of, given, pixel_frequencies, rotary
+from posref_array._frequencies import factor_of, first_part, given, pixel_frequencies, rotary
 from posref_array._magnitudes import attention_factor as _attention_factor
 from posref_array._magnitudes import softmax_factor
 from posref_array._support import (
@@ -43,7 +43,7 @@ def rope_inv_freq(
     xp: Namespace,
 ) -> Array:
     """Rotary frequencies, (dim // 2,): :func:`posref.rope_inv_freq`."""
-    w = [float(w) for w in rotary(dim, base, scaling, seq_len, xp)]
+    w = [first_part(w) for w in rotary(dim, base, scaling, seq_len, xp)]
     return xp.asarray(w, dtype=dtype or default_float(xp), device=device)
 
 

@@ -14,6 +14,11 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
+from posref_array._frequencies import CONSTANTS
+
+for made_on_the_host in CONSTANTS:  # their digits need Decimal, which torch's compiler cannot follow
+    torch.compiler.assume_constant_result(made_on_the_host)  # type: ignore[no-untyped-call]
+
 
 def on_torch(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function without ``xp``: on torch's namespace, with torch's default type where no other is given."""

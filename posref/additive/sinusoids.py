@@ -67,9 +67,9 @@ def sinusoidal(
     choice(order, "order", ("sin_cos", "cos_sin"))
     if boolean(endpoint, "endpoint") and half == 1:
         raise ValueError("dim must be > 2 with endpoint=True, whose exponent is -k / (dim // 2 - 1), got 2")
+    table = np.empty((p.size, 2 * half))
+    places = (np.s_[:, 0::2], np.s_[:, 1::2]) if layout == "interleaved" else (np.s_[:, :half], np.s_[:, half:])
+    sin, cos = (table[place] for place in (places if order == "sin_cos" else places[::-1]))
     with exact.real_arithmetic(p):
-        cos, sin = exact.cos_sin(p, ladder(base, half, shift=1 if endpoint else 0))
-    first, second = (sin, cos) if order == "sin_cos" else (cos, sin)
-    if layout == "concatenated":
-        return np.concatenate([first, second], axis=-1)
-    return np.stack([first, second], axis=-1).reshape(*p.shape, 2 * half)
+        exact.cos_sin(p, ladder(base, half, shift=1 if endpoint else 0), out=(cos, sin))
+    return table.reshape(*p.shape, 2 * half)

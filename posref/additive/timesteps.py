@@ -68,7 +68,9 @@ def timestep_embedding(
     if half <= shift:
         raise ValueError(f"dim // 2 must be > downscale_freq_shift, got dim {dim} and shift {shift:g}")
     s = exact.real(scale)
+    table = np.zeros((t.size, dim))
+    first, second = table[:, :half], table[:, half : 2 * half]
     with exact.real_arithmetic(t), exact.further_digits(s):
-        cos, sin = exact.cos_sin(t, [s * f for f in ladder(max_period, half, shift)])
-    parts = [cos, sin] if flip else [sin, cos]
-    return np.concatenate([*parts, np.zeros((*t.shape, dim % 2))], axis=-1)
+        w = [s * f for f in ladder(max_period, half, shift)]
+        exact.cos_sin(t, w, out=(first, second) if flip else (second, first))
+    return table.reshape(*t.shape, dim)

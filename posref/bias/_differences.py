@@ -37,9 +37,11 @@ def each_difference(
     q and k are those of `outer_positions`; the result is (..., heads, q, k).
     """
     differences, place = distinct_differences(q[..., 0, :, :], k[..., 0, :, :])
+    bias = np.empty((*place.shape[:-2], len(functions), *place.shape[-2:]))
     with fewer_digits():
-        heads = [rounded(function(d) for d in differences)[place] for function in functions]
-    return np.stack(heads, axis=-3)
+        for head, function in enumerate(functions):
+            np.take(rounded(function(d) for d in differences), place, out=bias[..., head, :, :], mode="clip")
+    return bias
 
 
 def distinct_differences(q: NDArray[Any], k: NDArray[Any]) -> tuple[list[Fraction], NDArray[np.int64]]:

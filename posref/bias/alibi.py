@@ -13,6 +13,7 @@ from posref import exact
 from posref._arguments import choice, floating, integer, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import ALIBI_FORMS, SLOPE_RULES, head_range
+from posref._blocks import blocks
 from posref.bias._differences import each_difference, outer_positions
 
 
@@ -149,17 +150,24 @@ def alibi_bias(
     m, later = m[:, None, None], later[:, None, None]
     if form == "key":
         with np.errstate(over="ignore"):  # infinity without a warning, as in the other forms
-            return np.array(np.broadcast_to(m * k, np.broadcast_shapes(m.shape, q.shape, k.shape)))
+            products = np.empty(np.broadcast_shapes(m.shape, q.shape, k.shape))
+            np.multiply(m, k, out=products)
+            return products
     if form in ("key_last", "key_first"):
         zero = k[..., -1:] if form == "key_last" else q[..., :1, :]
         linear = exact.times_difference(m, k, zero)
         return np.array(np.broadcast_to(linear, np.broadcast_shapes(linear.shape, q.shape, k.shape)))
     signed = exact.times_difference(-m, q, k)
     if form == "past":
-        return np.where(q > k, signed, 0.0)
-    if future_slopes is not None:
-        return np.where(q < k, exact.times_difference(later, q, k), signed)
-    return signed if form == "signed" else -np.copysign(signed, m)
+        np.copyto(signed, 0.0, where=q <= k)
+    elif future_slopes is not None:
+        future = np.broadcast_to(q < k, signed.shape)
+        for at in blocks(signed.shape):
+            later_at, q_at, k_at = (np.broadcast_to(x, signed.shape)[at] for x in (later, q, k))
+            np.copyto(signed[at], exact.times_difference(later_at, q_at, k_at), where=future[at])
+    elif form == "distance":
+        np.copysign(signed, -m, out=signed)
+    return signed
 
 
 def _slopes(values: ArrayLike, name: str, *, like: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

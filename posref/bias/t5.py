@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import LARGEST_POSITION, boolean, choice, floating, integer, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import BUCKET_RULES, TABLE_LAYOUTS
+from posref._blocks import ENTRIES, blocks
 from posref.bias._differences import outer_positions
 from posref.bias._edges import lower_bounds
 
@@ -150,5 +151,13 @@ def t5_bias(
         checked_positions(p, n, whole=True) for p, n in ((q_positions, "q_positions"), (k_positions, "k_positions"))
     )
     q, k = outer_positions(q, k)
-    bucket = _bucket(k - q, bidirectional, len(rows), max_distance, rule, "table's num_buckets")
-    return np.moveaxis((times * rows)[bucket[..., 0, :, :]], -1, -3)  # (..., q, k, heads) -> (..., heads, q, k)
+    rows, counted = times * rows, "table's num_buckets"
+    nothing = np.empty(0, np.int64)  # its errors are told without positions, too
+    _bucket(nothing, bidirectional, len(rows), max_distance, rule, counted)
+    shape = np.broadcast_shapes(q.shape, k.shape)  # (..., 1, q, k)
+    bias = np.empty((*shape[:-3], rows.shape[1], *shape[-2:]))
+    q, k = np.broadcast_to(q, shape)[..., 0, :, :], np.broadcast_to(k, shape)[..., 0, :, :]
+    by_head = np.moveaxis(bias, -3, -1)  # a view, (..., q, k, heads)
+    for at in blocks(q.shape, ENTRIES // rows.shape[1]):
+        by_head[at] = rows[_bucket(k[at] - q[at], bidirectional, len(rows), max_distance, rule, counted)]
+    return bias

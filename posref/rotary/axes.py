@@ -17,6 +17,8 @@ from posref.rotary.axis_maps import checked_axis_map
 from posref.rotary.frequencies import real_attention_factor, real_inv_freq
 from posref.rotary.scaling import Scaling
 
+BLOCK = 1 << 18  # entries
+
 
 def rope_axes_inv_freq(
     axis_map: ArrayLike,
@@ -202,9 +204,13 @@ def _cos_sin(
     p: NDArray[Any], w: list[Decimal], axes: NDArray[np.int64], gains: list[Decimal]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     axis_rows(p.shape, len(gains))
-    cos, sin = (np.empty((*p.shape[1:], len(axes))) for _ in range(2))
+    rows = p.reshape(len(p), -1)
+    cos, sin = (np.empty((rows.shape[1], len(axes))) for _ in range(2))
     for axis, gain in enumerate(gains):
         pairs = np.flatnonzero(axes == axis)
-        if pairs.size:
-            cos[..., pairs], sin[..., pairs] = exact.cos_sin(p[axis], [w[i] for i in pairs], gain)
-    return cos, sin
+        for start in range(0, len(cos) if pairs.size else 0, step := max(1, BLOCK // max(1, pairs.size))):
+            at = slice(
+                start, start + step
+            )  # few at a time: pairs lie anywhere, so that each part is copied to its place
+            cos[at, pairs], sin[at, pairs] = exact.cos_sin(rows[axis, at], [w[i] for i in pairs], gain)
+    return cos.reshape(*p.shape[1:], len(axes)), sin.reshape(*p.shape[1:], len(axes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from posref import exact
 from posref._arguments import boolean, choice, floating, integer, number
 from posref._arguments import positions as checked_positions
+from posref._blocks import ENTRIES, blocks, filled
 from posref._each import as_decimal, each_distinct
 from posref._score_arguments import scored
 from posref.rotary.rotation import LAYOUTS, _pair_channels
@@ -57,11 +59,15 @@ def rerope_distance(
     array([[11.,  8.,  7.,  0.]])
     """
     q, k = _outer(q_positions, k_positions)
-    w, d = integer(window, "window"), q - k
+    w = integer(window, "window")
     if factor is None:
-        return np.asarray(np.minimum(d, w), dtype=np.float64)
+        return filled(lambda q, k: np.minimum(q - k, w), q, k)
     s = exact.real(number(factor, "factor", above=0))
-    return each_distinct(lambda d: as_decimal(d) if d < w else w + as_decimal(d - w) / s, d)
+
+    def distance(d: Fraction) -> Decimal:
+        return as_decimal(d) if d < w else w + as_decimal(d - w) / s
+
+    return filled(lambda q, k: each_distinct(distance, q - k), q, k)
 
 
 def self_extend_distance(
@@ -108,12 +114,13 @@ def self_extend_distance(
     q, k = _outer(q_positions, k_positions)
     group, w = integer(group_size, "group_size"), integer(window, "window")
     choice(shift, "shift", ("exact", "floor"))
-    groups = q // group - k // group
-    if shift == "floor":
-        grouped = (groups + (w - w // group)).astype(np.float64)
-    else:
-        grouped = each_distinct(lambda g: as_decimal(g + w) - Decimal(w) / group, groups)
-    return np.asarray(np.where(q - k < w, (q - k).astype(np.float64), grouped))
+    back = Decimal(w // group) if shift == "floor" else Decimal(w) / group
+
+    def distance(q: NDArray[Any], k: NDArray[Any]) -> NDArray[np.float64]:
+        grouped = each_distinct(lambda groups: as_decimal(groups + w) - back, q // group - k // group)
+        return np.where(q - k < w, q - k, grouped)
+
+    return filled(distance, q, k)
 
 
 def dual_chunk_distance(
@@ -171,11 +178,15 @@ def dual_chunk_distance(
         raise ValueError(f"local_size must be < chunk_size {c}, got {local}")
     free = boolean(critical, "critical")
     chunk = c - local
-    chunks_back = q // chunk - k // chunk
-    successive = q % chunk + chunk if free else np.minimum(q % chunk + chunk, c)
-    inter = q % chunk + c if free else min(2 * chunk - 1, c)
-    far = np.where(chunks_back == 1, successive, inter) - k % chunk
-    return np.asarray(np.where(chunks_back < 1, q - k, far), dtype=np.float64)
+
+    def distance(q: NDArray[Any], k: NDArray[Any]) -> NDArray[Any]:
+        chunks_back = q // chunk - k // chunk
+        successive = q % chunk + chunk if free else np.minimum(q % chunk + chunk, c)
+        inter = q % chunk + c if free else min(2 * chunk - 1, c)
+        far = np.where(chunks_back == 1, successive, inter) - k % chunk
+        return np.asarray(np.where(chunks_back < 1, q - k, far))
+
+    return filled(distance, q, k)
 
 
 def rope_scores(
@@ -225,13 +236,19 @@ def rope_scores(
     choice(layout, "layout", LAYOUTS)
     shape, pairs = scored(q.shape, k.shape, d.shape, w.shape)
     first, second = _pair_channels(pairs, layout, 0)
-    d = np.broadcast_to(d, (1,) * max(0, 2 - d.ndim) + d.shape)
+    d = np.broadcast_to(d, shape)
+    (a, b), (c, e) = (
+        [np.broadcast_to(x[..., part], (*shape, pairs)) for part in (first, second)]
+        for x in (q[..., :, None, :], k[..., None, :, :])
+    )
+    result = np.matmul(q[..., 2 * pairs :], k[..., 2 * pairs :].swapaxes(-1, -2), out=np.empty(shape))
     with exact.real_arithmetic(d):
-        cos, sin = exact.cos_sin(d, [exact.real(f) for f in w.tolist()])  # (..., q, k, pairs)
-    (a, b), (c, e) = ((x[..., first], x[..., second]) for x in (q[..., :, None, :], k[..., None, :, :]))
-    turning = ((a * c + b * e) * cos + (a * e - b * c) * sin).sum(axis=-1)
-    rest = q[..., 2 * pairs :] @ k[..., 2 * pairs :].swapaxes(-1, -2)
-    return np.array(np.broadcast_to(turning + rest, shape))
+        frequencies = [exact.real(f) for f in w.tolist()]
+        for at in blocks(shape, ENTRIES // pairs):
+            cos, sin = exact.cos_sin(d[at], frequencies)  # (..., q, k, pairs)
+            turning = (a[at] * c[at] + b[at] * e[at]) * cos + (a[at] * e[at] - b[at] * c[at]) * sin
+            result[at] += turning.sum(axis=-1)
+    return result
 
 
 def _outer(q_positions: ArrayLike, k_positions: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref import exact
 from posref._arguments import floating
 from posref._arguments import positions as checked_positions
 from posref._axes_arguments import mixed_shape
+from posref._sums import write_sums
 
 
 def rope_mixed_cos_sin(positions: ArrayLike, frequencies: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -52,7 +50,10 @@ def rope_mixed_cos_sin(positions: ArrayLike, frequencies: ArrayLike) -> tuple[ND
     """
     p, f = checked_positions(positions), floating(frequencies, "frequencies", finite=True)
     mixed_shape(p.shape, f.shape)
-    exactly = np.vectorize(Fraction, otypes=[object])
-    angles = sum(exactly(q)[..., :, None] * exactly(w)[..., None, :] for q, w in zip(p, f, strict=True))
-    cos, sin = exact.cos_sin(np.array(1.0), list(angles.flat))
-    return cos.reshape(angles.shape), sin.reshape(angles.shape)
+    between = np.broadcast_shapes(p.shape[1:-1], f.shape[1:-1])
+    rows = [np.broadcast_to(row, (*between, p.shape[-1])) for row in p.astype(np.float64)]
+    columns = [np.broadcast_to(column, (*between, f.shape[-1])) for column in f]
+    cos, sin = (np.empty((*between, p.shape[-1], f.shape[-1])) for _ in range(2))
+    for at in np.ndindex(between):
+        write_sums([row[at] for row in rows], [column[at] for column in columns], cos[at], sin[at])
+    return cos, sin

@@ -52,5 +52,5 @@ def rope_pixel_freq(dim: int, max_freq: float, *, spacing: str = "linear") -> ND
     with real_arithmetic():
         half = real(largest) / 2
         shares = [Decimal(i) / max(n - 1, 1) for i in range(n)]
-        bands = [1 + t * (half - 1) if spacing == "linear" else (t * half.ln()).exp() for t in shares]
+        bands = [1 - t + t * half if spacing == "linear" else (t * half.ln()).exp() for t in shares]
         return rounded(pi() * band for band in bands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from posref._arguments import choice, even, integer, number
 from posref._arguments import positions as checked_positions
-from posref._each import as_decimal, each_distinct, fewer_digits
+from posref._each import as_decimal, fewer_digits
+from posref._powers import difference, powers
 
 CENTRES = ("floor", "ceil")
 
@@ -65,15 +67,16 @@ def xpos_scale(
     array([[0.98784052, 0.99569452]])
     """
     p, pairs = checked_positions(positions), even(dim) // 2
-    base = Fraction(number(scale_base, "scale_base", above=0))
-    middle = Fraction(_middle(centre, length))
+    base, middle = Fraction(number(scale_base, "scale_base", above=0)), _middle(centre, length)
+    with fewer_digits():
+        logs = [as_decimal(Fraction(5 * i + 2 * pairs, 7 * pairs)).ln() for i in range(pairs)]
+        flat = p.reshape(-1)
 
-    def column(i: int) -> NDArray[np.float64]:
-        with fewer_digits():
-            log = as_decimal(Fraction(5 * i + 2 * pairs, 7 * pairs)).ln()
-        return each_distinct(lambda at: (as_decimal((at - middle) / base) * log).exp(), p)
+        def single(row: int, i: int) -> Decimal:
+            return (as_decimal((Fraction(flat[row].item()) - Fraction(middle)) / base) * logs[i]).exp()
 
-    return np.stack([column(i) for i in range(pairs)], axis=-1)
+        scales = powers(*difference(flat, middle), [log / as_decimal(base) for log in logs], single)
+    return scales.reshape(*p.shape, pairs)
 
 
 def _middle(centre: float | str, length: int | None) -> float:

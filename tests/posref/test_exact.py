@@ -63,8 +63,7 @@ def worst(
     ctx.prec = 300 + int(np.log2(reach))
     for row, column, (c, s), (c_unit, s_unit) in zip(rows, columns, values, units.tolist(), strict=True):
         true_cos, true_sin = enclosure(flat[row], frequencies[column], gain, radians)
-        c_error, s_error = float((true_cos - c).abs_upper()), float((true_sin - s).abs_upper())
-        most = max(most, c_error / c_unit, s_error / s_unit)
+        most = max(most, float((true_cos - c).abs_upper() / c_unit), float((true_sin - s).abs_upper() / s_unit))
     return most
 
 
@@ -97,6 +96,11 @@ def of_any_size() -> NDArray[np.float64]:
     return np.array(source.choice([-1.0, 1.0], sizes.size) * 10.0**sizes)
 
 
+def of_sizes(low: float, high: float) -> NDArray[np.float64]:
+    source = np.random.default_rng(6)
+    return np.array(source.choice([-1.0, 1.0], 8000) * 10.0 ** source.uniform(low, high, 8000))
+
+
 def small_floats() -> NDArray[np.float64]:
     return np.array(10.0 ** np.random.default_rng(5).uniform(-15, 0, 5000))
 
@@ -114,6 +118,9 @@ PATHS: dict[str, tuple[Callable[[], NDArray[Any]], Callable[[], Frequencies], fl
     "learned frequencies": (lambda: random(20000, -(2**31), 2**31), lambda: learned(100), 1.0),
     "learned frequencies, consecutive": (lambda: np.arange(10**6, 10**6 + 20000), lambda: learned(100), -3.0),
     "results that are subnormal": (small_floats, lambda: ladder(10000.0, 4), 2.0**-1000),
+    "small angles": (lambda: of_sizes(-30, 0), lambda: ladder(10000.0), 1.19),
+    "small angles of learned frequencies": (lambda: of_sizes(-30, -4), lambda: learned(100), 1.0),
+    "subnormal positions": (lambda: of_sizes(-323, -306), lambda: ladder(10000.0), 1.0),
     "slow": (lambda: np.arange(50000), lambda: ladder(1e12), 1.0),
     "pi as float64: always near zero": (lambda: np.arange(20000), lambda: given(np.pi / 2, np.pi, 2 * np.pi), 1.0),
 }

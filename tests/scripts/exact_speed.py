@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posref import exact
 
@@ -35,8 +36,38 @@ def seconds(function: Callable[[], Any]) -> float:
     return spent
 
 
+def sizes(source: np.random.Generator, low: float, high: float) -> NDArray[np.float64]:
+    """Floats of either sign and of every size between two powers of ten."""
+    return np.asarray(source.choice([-1.0, 1.0], POSITIONS) * 10.0 ** source.uniform(low, high, POSITIONS))
+
+
+def kinds_of_floats(source: np.random.Generator) -> dict[str, Callable[[], NDArray[np.float64]]]:
+    whole = np.arange(POSITIONS) + 1.0
+    return {
+        "floats": lambda: source.uniform(-1e5, 1e5, POSITIONS),
+        "floats in 0..1": lambda: source.random(POSITIONS),
+        "floats 1e-6..1": lambda: sizes(source, -6, 0),
+        "floats 1e-30..1": lambda: sizes(source, -30, 0),
+        "floats near 1e-4": lambda: sizes(source, -4, -3.7),
+        "floats near 1e-8": lambda: sizes(source, -8, -7.7),
+        "floats near 1e-30": lambda: sizes(source, -30, -29.7),
+        "floats 1e-12..1e12": lambda: sizes(source, -12, 12),
+        "floats 1e-300..1e300": lambda: sizes(source, -300, 300),
+        "floats near 1e300": lambda: sizes(source, 299.7, 300),
+        "subnormal": lambda: sizes(source, -323, -308),
+        "halves": lambda: source.integers(-(2**53), 2**53, POSITIONS) / 2,
+        "neighbours of integers": lambda: np.nextafter(
+            source.permutation(whole), source.choice([-np.inf, np.inf], POSITIONS)
+        ),
+        "zeros, integers, tiny": lambda: source.choice(
+            np.concatenate([np.zeros(9), whole[:9], sizes(source, -20, -10)[:9]]), POSITIONS
+        ),
+    }
+
+
 def main(rounds: int) -> None:
     source, start = np.random.default_rng(), np.arange(POSITIONS)
+    floats = kinds_of_floats(source)
     with exact.real_arithmetic(np.array([2**53])):
         usual, long = ladder(10000), ladder(10**12)
         w = exact.rounded(usual)
@@ -50,13 +81,13 @@ def main(rounds: int) -> None:
             "arbitrary below 2^32": lambda: exact.cos_sin(source.integers(0, 2**32, POSITIONS), usual),
             "arbitrary below 2^53": lambda: exact.cos_sin(source.integers(0, 2**53, POSITIONS), usual),
             "arbitrary, base 1e12": lambda: exact.cos_sin(source.integers(0, 2**32, POSITIONS), long),
-            "floats": lambda: exact.cos_sin(source.uniform(-1e5, 1e5, POSITIONS), usual),
-            "floats, base 1e12": lambda: exact.cos_sin(source.uniform(-1e5, 1e5, POSITIONS), long),
+            **{name: lambda make=make: exact.cos_sin(make(), usual) for name, make in floats.items()},
+            **{f"{name}, base 1e12": lambda make=make: exact.cos_sin(make(), long) for name, make in floats.items()},
         }
         taken = np.array([[seconds(way) for way in ways.values()] for _ in range(rounds + 1)])[1:]
     for i, name in enumerate(ways):
         ratio, ns = np.median(taken[:, i] / taken[:, 0]), np.median(taken[:, i]) / (POSITIONS * PAIRS) * 1e9
-        print(f"{name:24s} {ns:6.1f} ns a pair   {ratio:5.2f}")
+        print(f"{name:32s} {ns:6.1f} ns a pair   {ratio:5.2f}")
 
 
 if __name__ == "__main__":

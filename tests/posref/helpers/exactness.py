@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import more_arguments
+import more_plain
+import more_truths
 import numpy as np
 import plain_values
 import random_arguments
@@ -33,8 +37,14 @@ class Subject:
 
     def draw(self, source: np.random.Generator) -> dict[str, Any]:
         kinds = () if self.kind is None else (self.kind,)
-        arguments: dict[str, Any] = getattr(random_arguments, self.function)(source, *kinds)
+        arguments: dict[str, Any] = found((random_arguments, more_arguments), self.function)(source, *kinds)
         return arguments
+
+
+def found(modules: Iterable[Any], name: str) -> Callable[..., Any]:
+    """The function of this name, in whichever module it is."""
+    function: Callable[..., Any] = next(vars(module)[name] for module in modules if name in vars(module))
+    return function
 
 
 def subjects(function: str, kinds: list[str | None], sample: int = 300) -> list[Subject]:
@@ -50,7 +60,31 @@ SUBJECTS = [
     *subjects("timestep_embedding", [None], sample=400),
     *subjects("alibi_slopes", [None], sample=2048),
     *subjects("alibi_bias", ["distance", "signed", "key"], sample=100),
+    *subjects("rope_axes_inv_freq", ["shared", "per_axis", "dealt"], sample=40),
+    *subjects("rope_axes_table", ["shared", "per_axis", "dealt"]),
+    *subjects("rope_axes_cos_sin", [None]),
+    *subjects("rope_mixed_cos_sin", [None]),
+    *subjects("rope_pixel_freq", ["linear", "log"]),
+    *subjects("rope_softmax_factor", [None]),
+    *subjects("xpos_scale", ["any", "consecutive", "floats"]),
+    *subjects("log_n_scale", [None]),
+    *subjects("ssmax_scale", [None]),
+    *subjects("llama4_scale", [None]),
+    *subjects("length_scale", [None]),
+    *subjects("rerope_distance", [None]),
+    *subjects("self_extend_distance", [None]),
+    *subjects("grid_coordinates", [None]),
 ]
+
+# Of posref.__all__, what is not a subject.
+WITHOUT_A_CLOSED_FORM = {
+    "attention, linear_attention, fope_cos_sin, pope_apply, rope_scores": "sums over learned or data axes",
+    "rope, rope_apply, rope_apply_channels": "two products of data and their sum",
+    "learned, t5_bias, rope_permute_weight": "entries of what is given",
+    "rope_axis_map, t5_bucket, cu_seqlens_positions, grid_positions, dual_chunk_distance": "integers",
+    "RopeHistory": "rope_inv_freq at a length that it remembers",
+    "read_config": "a description",
+}
 
 
 @dataclass
@@ -68,7 +102,7 @@ class Comparison:
 def compare(subject: Subject, entries: int, *, plain: bool = False, seed: int = 1) -> Comparison:
     """Random entries of posref's function, or of the same formula in plain float64."""
     source, comparison = np.random.default_rng(seed), Comparison()
-    function = getattr(plain_values if plain else posref, subject.function)
+    function = found((plain_values, more_plain) if plain else (posref,), subject.function)
     while len(comparison.errors) < entries:
         arguments = subject.draw(source)
         refused, values = None, np.empty(0)
@@ -96,7 +130,7 @@ def errors_of(
     index = np.transpose(np.unravel_index(chosen, values.shape)).tolist() if values.ndim else [[]]
 
     def errors() -> list[float]:
-        true = getattr(true_values, function)(**arguments)
+        true = found((true_values, more_truths), function)(**arguments)
         return [error(v, true(*i)) for v, i in zip(values.flat[chosen].tolist(), index, strict=True)]
 
     return decided(errors)

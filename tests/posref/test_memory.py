@@ -1,0 +1,94 @@
+"""Beside its result, a table, bias or scale needs at most 16 MiB, however large it is."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posref
+from posref import NTKScaling
+
+MIB = 2**20
+SOURCE = np.random.default_rng(1)
+LONG = np.arange(40000)
+WIDE = np.arange(1500)
+FREQUENCIES = posref.rope_inv_freq(128)
+AXES = posref.rope_axis_map((24, 20, 20), rule="interleaved")
+GRID = np.stack([LONG, LONG[::-1], LONG // 7])
+TILED, SHORT = np.tile(WIDE, 2000), np.tile(WIDE, 20)
+MIXED = SOURCE.normal(size=(3, 4, 64))
+DISTANCES = np.zeros((1, 700, 700))
+VECTORS = SOURCE.normal(size=(5, 700, 8))
+
+# name -> a call whose result is larger than what may be needed beside it; the first word is the function
+CALLS: dict[str, Callable[[], Any]] = {
+    "alibi_bias distance": lambda: posref.alibi_bias([0.5, 0.25], WIDE, WIDE),
+    "alibi_bias signed": lambda: posref.alibi_bias([0.5], [WIDE, WIDE], WIDE + 0.1, form="signed"),
+    "alibi_bias key": lambda: posref.alibi_bias([0.5, 0.25], WIDE, WIDE, form="key"),
+    "dual_chunk_distance": lambda: posref.dual_chunk_distance(2 * WIDE, np.arange(2000), 700, 100),
+    "log_n_scale": lambda: posref.log_n_scale(TILED, 100),
+    "llama4_scale": lambda: posref.llama4_scale(TILED, floor_scale=100),
+    "rerope_distance": lambda: posref.rerope_distance(2 * WIDE, np.arange(2000), 700),
+    "rerope_distance leaky": lambda: posref.rerope_distance(2 * WIDE, np.arange(2000), 700, factor=3.0),
+    "rope_axes_cos_sin": lambda: posref.rope_axes_cos_sin(GRID, FREQUENCIES, AXES),
+    "rope_axes_table": lambda: posref.rope_axes_table(GRID, AXES, ladder="per_axis"),
+    "rope_cos_sin": lambda: posref.rope_cos_sin(LONG, FREQUENCIES, attention_factor=1.19),
+    "rope_cos_sin floats": lambda: posref.rope_cos_sin(SOURCE.uniform(-1e3, 1e3, 40000), FREQUENCIES),
+    "rope_mixed_cos_sin": lambda: posref.rope_mixed_cos_sin(GRID[:, :8000], MIXED),
+    "rope_scores": lambda: posref.rope_scores(VECTORS, VECTORS, DISTANCES, [1.0, 0.1]),
+    "rope_table": lambda: posref.rope_table(LONG, 128, scaling=NTKScaling(8.0)),
+    "self_extend_distance": lambda: posref.self_extend_distance(2 * WIDE, np.arange(2000), 7, 700),
+    "sinusoidal": lambda: posref.sinusoidal(LONG, 128),
+    "sinusoidal concatenated": lambda: posref.sinusoidal(LONG, 128, layout="concatenated", order="cos_sin"),
+    "ssmax_scale": lambda: posref.ssmax_scale(SHORT, np.linspace(0.1, 1, 100)),
+    "t5_bias": lambda: posref.t5_bias(np.ones((32, 3)), 2 * WIDE, WIDE),
+    "timestep_embedding": lambda: posref.timestep_embedding(LONG / 40, 129),
+    "xpos_scale": lambda: posref.xpos_scale(LONG, 128, centre=0),
+}
+
+# posref.__all__ without these is in CALLS
+OF_OTHER_SIZE = {
+    "attention, linear_attention": "the judges hold the matrix of weights",
+    "rope, rope_apply, rope_apply_channels, pope_apply, rope_permute_weight": "as large as what is given, and copied",
+    "fope_cos_sin": "a sum over tables that it has to make first",
+    "grid_positions, grid_coordinates, rope_axis_map, cu_seqlens_positions, t5_bucket, learned": "integers, look-ups",
+    "alibi_slopes, rope_inv_freq, rope_axes_inv_freq, rope_pixel_freq": "a row of numbers",
+    "length_scale, rope_attention_factor, rope_softmax_factor": "one number",
+    "RopeHistory, read_config": "rows of numbers, a description",
+}
+
+
+def beside(call: Callable[[], Any]) -> tuple[int, int]:
+    """Bytes at the peak beyond the result's, and the result's."""
+    tracemalloc.start()
+    try:
+        result = call()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    held = sum(part.nbytes for part in (result if isinstance(result, tuple) else (result,)))
+    return peak - held, held
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_memory(name: str) -> None:
+    spent, held = beside(CALLS[name])
+    print(f"{name}: {spent / MIB:.1f} MiB beside {held / MIB:.1f} MiB")
+    assert held >= 16 * MIB
+    assert spent <= 16 * MIB
+
+
+def test_a_second_copy_is_seen() -> None:
+    spent, held = beside(lambda: np.concatenate(list(posref.rope_table(LONG, 128)), axis=-1))
+    assert spent > held > 16 * MIB
+
+
+def test_no_function_is_missing() -> None:
+    functions = {name for name in posref.__all__ if callable(getattr(posref, name)) and "Scaling" not in name}
+    other = {name for names in OF_OTHER_SIZE for name in names.split(", ")}
+    assert functions == {name.split()[0] for name in CALLS} | other
+    assert not other & {name.split()[0] for name in CALLS}
