@@ -58,6 +58,11 @@ OF_OTHER_SIZE = {
     "grid_positions, grid_coordinates, rope_axis_map, cu_seqlens_positions, t5_bucket, learned": "integers, look-ups",
     "alibi_slopes, rope_inv_freq, rope_axes_inv_freq, rope_pixel_freq": "a row of numbers",
     "length_scale, rope_attention_factor, rope_softmax_factor": "one number",
+    "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "sums over data",
+    "indexed_bias, relative_shift, long_t5_blocks": "look-ups",
+    "kerple_bias, sandwich_bias, fire_distance": "from the distinct distances: an index of each pair is held beside the result",
+    "cosine_scale, log_offset": "as large as what is given",
+    "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "RopeHistory, read_config": "rows of numbers, a description",
 }
 

@@ -74,11 +74,19 @@ SUBJECTS = [
     *subjects("rerope_distance", [None]),
     *subjects("self_extend_distance", [None]),
     *subjects("grid_coordinates", [None]),
+    *subjects("kerple_bias", ["log", "power"], sample=100),
 ]
 
-# Of posref.__all__, what is not a subject.
+# Closed forms that are held to the golden values of mpmath alone so far.
+HELD_BY_GOLDEN_VALUES = {"cosine_scale", "fire_distance", "log_offset"}
+
+# Of posref.__all__, what is neither.
 WITHOUT_A_CLOSED_FORM = {
     "attention, linear_attention, fope_cos_sin, pope_apply, rope_scores": "sums over learned or data axes",
+    "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "the same",
+    "sandwich_bias": "a sum of cosines, of which each is exact",
+    "indexed_bias, relative_shift, long_t5_blocks": "entries of what is given",
+    "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "rope, rope_apply, rope_apply_channels": "two products of data and their sum",
     "learned, t5_bias, rope_permute_weight": "entries of what is given",
     "rope_axis_map, t5_bucket, cu_seqlens_positions, grid_positions, dual_chunk_distance": "integers",

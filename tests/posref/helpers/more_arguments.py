@@ -134,3 +134,12 @@ def self_extend_distance(source: Generator) -> Arguments:
 def grid_coordinates(source: Generator) -> Arguments:
     sizes = tuple(int(n) for n in source.integers(1, 60, 2))
     return {"sizes": sizes, "normalize": ("separate", "max", "min")[source.integers(3)]}
+
+
+def kerple_bias(source: Generator, form: str) -> Arguments:
+    heads = int(source.integers(1, 6))
+    r1, r2 = 10.0 ** source.uniform(-3, 1, (2, heads))
+    r2 = source.uniform(0.01, 2, heads) if form == "power" else r2
+    reach = int(2 ** (4 + 30 * source.random()))
+    q, k = source.integers(0, reach, 12), source.integers(0, reach, 15)
+    return {"r1": r1, "r2": r2, "q_positions": q, "k_positions": k, "form": form}

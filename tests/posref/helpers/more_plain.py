@@ -88,3 +88,9 @@ def grid_coordinates(sizes: tuple[int, int], normalize: str) -> NDArray[Any]:
     n = {"separate": sizes, "max": [max(sizes)] * 2, "min": [min(sizes)] * 2}[normalize]
     cells = np.indices(sizes).reshape(2, -1)
     return np.stack([(row + 0.5) / size * 2 - 1 for row, size in zip(cells, n, strict=True)])
+
+
+def kerple_bias(r1: Any, r2: Any, q_positions: Any, k_positions: Any, form: str) -> NDArray[Any]:
+    d = np.abs(q_positions[:, None] - k_positions)
+    r1, r2 = r1[:, None, None], r2[:, None, None]
+    return np.asarray(-r1 * np.log(1 + r2 * d) if form == "log" else -r1 * d**r2)

@@ -144,3 +144,14 @@ def grid_coordinates(sizes: tuple[int, int], normalize: str) -> At:
         return 2 * (arb(j) + 0.5) / n - 1
 
     return at
+
+
+def kerple_bias(r1: Any, r2: Any, q_positions: Any, k_positions: Any, form: str) -> At:
+    def at(head: int, row: int, column: int) -> Ball:
+        d = arb(abs(int(q_positions[row]) - int(k_positions[column])))
+        a, b = arb(float(r1[head])), arb(float(r2[head]))
+        if form == "log":
+            return -a * (1 + b * d).log()
+        return -a * (d.log() * b).exp() if d != 0 else arb(0)
+
+    return at
