@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +49,7 @@ def rotary(dim: int, base: float, scaling: Scaling | None, seq_len: int | None, 
 
 def geometric(base: float, n: int, shift: float, scale: float, xp: Namespace) -> tuple[Number, ...]:
     """The ladder of the sinusoids, times a scale, to as many digits as can be had."""
+    n = operator.index(n)  # a constant, where a compiler has a symbol
     return geometric_in_two(base, n, shift, scale) if compiling(xp) else _geometric(base, n, shift, scale)
 
 
