@@ -26,7 +26,8 @@ from posref._small_angles import two_product
 
 POINTS, BLOCK = 2048, 1 << 13  # powers in the table; entries at once
 ERROR = 2.0**-74
-LEAST, NORMAL, MOST = -1076.0, -1020.0, 1025.0  # below: 0; from here on no result is subnormal; above: infinity
+LEAST, MOST = -1076.0, 1025.0  # of y: below it the result is 0, above it infinity
+NORMAL = (-1020.0, 1023.0)  # where 2^n is a float64 and no result is subnormal
 
 _LN2_BITS = int(Decimal(2).ln() * (1 << 80))  # enough of the 28 digits that a new context has
 _LN2_1 = math.ldexp(_LN2_BITS >> 54, -26)  # ln 2 to 26 bits
@@ -76,7 +77,7 @@ def _block(x: Float64s, rest: Float64s, first: Float64s, second: Float64s) -> tu
     main, small = _product((j - n * POINTS).astype(np.intp) + POINTS // 2, high - j * (1 / POINTS), low)
     power = np.ldexp(1.0, n.astype(np.int64))
     values, least = (main + (small + ERROR)) * power, (main + (small - ERROR)) * power
-    open_ = (values != least) | (high < NORMAL) | ~within
+    open_ = (values != least) | (high < NORMAL[0]) | (high > NORMAL[1]) | ~within
     for certain, value in ((high < LEAST, 0.0), (high > MOST, math.inf)):
         values[certain], open_[certain] = value, False
     return values, open_

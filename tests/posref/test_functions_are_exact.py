@@ -69,6 +69,13 @@ BIAS = {"slopes": np.array([1e300, 1e-300]), "q_positions": np.array([1.7e308, 1
 TABLE = {"positions": np.array([0, 3, -(2**53)]), "dim": 6, "base": 10000.0, "seq_len": None, "attention_factor": None}
 FREQUENCIES = {"dim": 6, "base": 10000.0, "seq_len": None}
 TIMESTEPS = {"timesteps": np.array([0.5, 999.0]), "dim": 4, "flip_sin_to_cos": False, "max_period": 10000.0}
+LARGE_SCALES = {
+    "positions": np.arange(-290200, -289800, 8),
+    "dim": 4,
+    "centre": 0.0,
+    "length": None,
+    "scale_base": 512.0,
+}
 EDGES: dict[str, tuple[str, dict[str, Any]]] = {
     "frequencies of 1e300: 300 digits more": ("rope_table", TABLE | {"scaling": LinearScaling(1e-300)}),
     "frequencies beyond float64": ("rope_table", TABLE | {"scaling": LinearScaling(5e-324)}),
@@ -84,6 +91,7 @@ EDGES: dict[str, tuple[str, dict[str, Any]]] = {
     "a table beyond float64": ("rope_table", TABLE | {"scaling": LARGEST}),
     "a scale of 1e300": ("timestep_embedding", TIMESTEPS | {"scale": 1e300, "downscale_freq_shift": 1.0}),
     "exponents of 1e16": ("timestep_embedding", TIMESTEPS | {"scale": 1.0, "downscale_freq_shift": 2 - 2.0**-52}),
+    "scales next to the largest number": ("xpos_scale", LARGE_SCALES),
     "a product beyond float64": ("alibi_bias", BIAS | {"form": "key"}),
     "a difference beyond float64": ("alibi_bias", BIAS | {"form": "distance"}),
 }
