@@ -18,10 +18,15 @@ from posref.bias.t5 import t5_bias, t5_bucket
 from posref.bias.windows import relative_position_index
 from posref.judge import attention
 from posref.linear_judge import linear_attention
-from posref.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref.logits import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref.positions import cu_seqlens_positions
+from posref.relative.contextual import cope_scores
+from posref.relative.decomposed import decomposed_bias
 from posref.relative.disentangled import deberta_bucket, disentangled_scores
+from posref.relative.forgetting import forget_bias
+from posref.relative.gates import bias_gate, reset_cls
 from posref.relative.gathered import relative_bias, relative_scores, relative_values
+from posref.relative.householder import path_scores
 from posref.relative.rows import relative_index, relative_shift
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
 from posref.rotary.axis_maps import rope_axis_map
@@ -77,16 +82,21 @@ __all__ = [
     "attention",
     "cape_positions",
     "cosine_scale",
+    "bias_gate",
+    "cope_scores",
     "cu_seqlens_positions",
     "deberta_bucket",
+    "decomposed_bias",
     "disentangled_scores",
     "dual_chunk_distance",
     "fire_distance",
     "fope_cos_sin",
+    "forget_bias",
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
     "kerple_bias",
+    "inkling_scale",
     "learned",
     "length_scale",
     "linear_attention",
@@ -94,6 +104,7 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "path_scores",
     "pope_apply",
     "position_mlp",
     "query_positions",
@@ -105,6 +116,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "reset_cls",
     "rope",
     "rope_apply",
     "rope_apply_channels",

@@ -47,6 +47,21 @@ LOGITS: tuple[Encoding, ...] = (
         ),
     ),
     Encoding(
+        "inkling-temperature",
+        "logits",
+        "Inkling's attention temperature",
+        ("inkling_scale",),
+        r"1 + \alpha \ln \max(1, (m + 1) / L)",
+        "transformers, Inkling and Inkling 2",
+        "Inkling (layers without a sliding window)",
+        (("inkling, where log_scaling_n_floor is set", "length=4096, alpha=0.1"),),
+        (
+            "The temperatures by the position: a step at every multiple of L (Llama 4, Ministral 3), from L on without steps "
+            "(Inkling), a quotient of logarithms (log-n), a learned multiple of one (SSMax).",
+            "It multiplies the relative bias as well as the queries.",
+        ),
+    ),
+    Encoding(
         "length-temperature",
         "logits",
         "Temperature by the length",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from posref._arguments import broadcasts
+from posref._arguments import broadcasts, integer, shown
 
 
 def scored(
@@ -85,3 +87,57 @@ def disentangled(
         raise ValueError(
             f"p2p must be False for more than {tables['pos_q'][-2] // 2} queries, half the rows, got {q[-2]}"
         )
+
+
+def decomposed(
+    q: tuple[int, ...], tables: dict[str, tuple[int, ...]], q_size: Sequence[int], k_size: Sequence[int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Queries and keys along the height and along the width, once everything is known to fit."""
+    sizes = []
+    for name, size in (("q_size", q_size), ("k_size", k_size)):
+        if not isinstance(size, Sequence) or isinstance(size, str) or len(size) != 2:
+            raise TypeError(f"{name} must be (height, width), got {shown(size)}")
+        sizes.append([integer(n, name) for n in size])
+    (q_height, q_width), (k_height, k_width) = sizes
+    if len(q) < 2 or q[-2] != q_height * q_width or not q[-1]:
+        raise ValueError(f"q must be (..., {q_height * q_width}, d) for q_size {tuple(sizes[0])}, got shape {tuple(q)}")
+    axes = (q_height, k_height), (q_width, k_width)
+    for (name, table), pair in zip(tables.items(), axes, strict=True):
+        wanted = (2 * max(pair) - 1, q[-1])
+        if tuple(table) != wanted:
+            raise ValueError(f"{name} must be {wanted}, resampled where it is not, got shape {tuple(table)}")
+    return axes
+
+
+def contextual(
+    q: tuple[int, ...], k: tuple[int, ...], table: tuple[int, ...], mask: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """The shape of scores with contextual positions."""
+    shape = scores_shape(q, k)
+    if len(table) != 2 or table[-1] != q[-1] or not table[0]:
+        raise ValueError(f"table must be (rows, {q[-1]}) with at least one row, got shape {tuple(table)}")
+    if mask is not None and not broadcasts(mask, shape):
+        raise ValueError(f"mask of shape {tuple(mask)} must broadcast against the scores' shape {shape}")
+    return shape
+
+
+def transported(
+    q: tuple[int, ...],
+    k: tuple[int, ...],
+    w: tuple[int, ...],
+    beta: tuple[int, ...],
+    log_forget: tuple[int, ...] | None,
+) -> tuple[int, ...]:
+    """(..., n, d) for queries, keys and directions of the same n tokens."""
+    if min(len(q), len(k), len(w)) < 2 or not q[-2:] == k[-2:] == w[-2:] or not q[-1]:
+        raise ValueError(f"q, k, w must be (..., n, d), got {tuple(q)}, {tuple(k)}, {tuple(w)}")
+    gates = {"beta": beta} | ({} if log_forget is None else {"log_forget": log_forget})
+    for name, gate in gates.items():
+        if not gate or gate[-1] != q[-2]:
+            raise ValueError(f"{name} must be (..., {q[-2]}), one number per token, got shape {tuple(gate)}")
+    try:
+        leading = np.broadcast_shapes(q[:-2], k[:-2], w[:-2], *(gate[:-1] for gate in gates.values()))
+    except ValueError:
+        shapes = ", ".join(str(tuple(s)) for s in (q, k, w, *gates.values()))
+        raise ValueError(f"q, k, w and gates must have leading axes that broadcast, got {shapes}") from None
+    return (*leading, *q[-2:])

@@ -168,6 +168,47 @@ def llama4_scale(
     return each_distinct(lambda position: scale((position + ahead) // length), m)
 
 
+def inkling_scale(positions: ArrayLike, length: int, *, alpha: float = 0.1) -> NDArray[np.float64]:
+    r"""Attention temperature of Inkling: from a length on it grows with the logarithm, without steps.
+
+    .. math:: 1 + \alpha \ln \max(1,\; (m + 1) / L)
+
+    Parameters
+    ----------
+    positions
+        m, the positions of the queries, any shape: real, >= 0.
+    length
+        L, ``log_scaling_n_floor`` of the config.
+    alpha
+        ``log_scaling_alpha``.
+
+    Returns
+    -------
+    positions.shape, float64, without unit
+
+    Raises
+    ------
+    ValueError
+        Negative, NaN or infinite positions; a length < 1.
+
+    Notes
+    -----
+    Source: transformers, Inkling, which multiplies the queries and the relative bias with it, on layers without a sliding window.
+
+    Examples
+    --------
+    >>> inkling_scale([0, 8191, 8192, 16383], 8192)
+    array([1.        , 1.        , 1.00001221, 1.06931472])
+    """
+    m, trained = _from_zero(positions), integer(length, "length")
+    growth = number(alpha, "alpha")
+
+    def scale(position: Fraction) -> Decimal:
+        return 1 + real(growth) * as_decimal(max(Fraction(1), (position + 1) / trained)).ln()
+
+    return each_distinct(scale, m)
+
+
 def length_scale(seq_len: int, length: int, *, mscale: float = 1.0) -> float:
     r"""One factor for all rows, from the length of the sequence: what dual chunk attention takes from YaRN.
 

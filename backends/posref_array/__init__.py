@@ -19,12 +19,15 @@ from posref_array.axes import (
 from posref_array.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
 from posref_array.continuous import cosine_scale, log_offset, position_mlp
 from posref_array.decays import fire_distance, kerple_bias, sandwich_bias
+from posref_array.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_array.content import cope_scores, forget_bias, path_scores
+from posref_array.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_array.disentangled import deberta_bucket, disentangled_scores
 from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_array.fope import fope_cos_sin
 from posref_array.judge import attention
 from posref_array.linear_judge import linear_attention
-from posref_array.logits import length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref_array.logits import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_array.pope import pope_apply
 from posref_array.positions import cu_seqlens_positions
 from posref_array.relative import (
@@ -53,19 +56,24 @@ __all__ = [
     "alibi_bias",
     "alibi_slopes",
     "attention",
+    "bias_gate",
     "bind",
     "cape_positions",
     "cosine_scale",
+    "cope_scores",
     "cu_seqlens_positions",
     "deberta_bucket",
+    "decomposed_bias",
     "disentangled_scores",
     "dual_chunk_distance",
     "fire_distance",
     "fope_cos_sin",
+    "forget_bias",
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
     "kerple_bias",
+    "inkling_scale",
     "learned",
     "length_scale",
     "linear_attention",
@@ -73,6 +81,7 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "path_scores",
     "pope_apply",
     "position_mlp",
     "query_positions",
@@ -83,6 +92,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "reset_cls",
     "rope",
     "rope_apply",
     "rope_apply_channels",

@@ -80,6 +80,17 @@ def llama4_scale(
     return xp.astype(scale, dtype or default_float(xp), copy=False)
 
 
+def inkling_scale(
+    positions: Array, length: int, *, alpha: float = 0.1, dtype: Any = None, xp: Namespace | None = None
+) -> Array:
+    """1 + alpha ln((m + 1) / L) from L on, positions.shape: :func:`posref.inkling_scale`."""
+    xp = namespace(xp, positions)
+    trained, growth = integer(length, "length"), number(alpha, "alpha")
+    ratio = (_wide(positions, xp) + 1.0) / trained
+    scale = 1.0 + growth * xp.log(xp.where(ratio < 1.0, 1.0, ratio))
+    return xp.astype(scale, dtype or default_float(xp), copy=False)
+
+
 def length_scale(seq_len: int, length: int, *, mscale: float = 1.0) -> float:
     """0.1 m ln(S / L) + 1: :func:`posref.length_scale`."""
     longer, trained = integer(seq_len, "seq_len"), integer(length, "length")

@@ -135,7 +135,7 @@ def pair_products(x: Array, table: Array, index: Array, side: str, work: Any, xp
     products = xp.astype(x, work, copy=False) @ xp.matrix_transpose(xp.astype(table, work, copy=False))
     products = xp.broadcast_to(products, (*shape[:-2], *products.shape[-2:]))
     index, absent = _rows(index, table.shape[-2], shape, xp)
-    picked = _along_last(products, index if of_query else xp.matrix_transpose(index), xp)
+    picked = along_last(products, index if of_query else xp.matrix_transpose(index), xp)
     return xp.where(absent, 0.0, picked if of_query else xp.matrix_transpose(picked))
 
 
@@ -147,7 +147,7 @@ def _rows(index: Array, count: int, shape: tuple[int, ...], xp: Namespace) -> tu
     return xp.where(index < 0, 0, index), index < 0
 
 
-def _along_last(values: Array, index: Array, xp: Namespace) -> Array:
+def along_last(values: Array, index: Array, xp: Namespace) -> Array:
     """Row by row, entries of the last axis."""
     count = values.shape[-1]
     first = xp.arange(math.prod(index.shape[:-1]), dtype=index.dtype, device=device_of(index)) * count

@@ -28,12 +28,15 @@ from posref_cupy.axes import (
 from posref_cupy.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
 from posref_cupy.continuous import cosine_scale, log_offset, position_mlp
 from posref_cupy.decays import fire_distance, kerple_bias, sandwich_bias
+from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_cupy.content import cope_scores, forget_bias, path_scores
+from posref_cupy.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_cupy.disentangled import deberta_bucket, disentangled_scores
 from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_cupy.fope import fope_cos_sin
 from posref_cupy.judge import attention
 from posref_cupy.linear_judge import linear_attention
-from posref_cupy.logits import llama4_scale, log_n_scale, ssmax_scale
+from posref_cupy.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_cupy.pope import pope_apply
 from posref_cupy.positions import cu_seqlens_positions
 from posref_cupy.relative import (
@@ -57,16 +60,21 @@ __all__ = [
     "attention",
     "cape_positions",
     "cosine_scale",
+    "bias_gate",
+    "cope_scores",
     "cu_seqlens_positions",
     "deberta_bucket",
+    "decomposed_bias",
     "disentangled_scores",
     "dual_chunk_distance",
     "fire_distance",
     "fope_cos_sin",
+    "forget_bias",
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
     "kerple_bias",
+    "inkling_scale",
     "learned",
     "length_scale",
     "linear_attention",
@@ -74,6 +82,7 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "path_scores",
     "pope_apply",
     "position_mlp",
     "query_positions",
@@ -84,6 +93,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "reset_cls",
     "rope",
     "rope_apply",
     "rope_apply_channels",

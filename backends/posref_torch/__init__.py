@@ -20,12 +20,15 @@ from posref_torch.axes import (
 from posref_torch.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
 from posref_torch.continuous import cosine_scale, log_offset, position_mlp
 from posref_torch.decays import fire_distance, kerple_bias, sandwich_bias
+from posref_torch.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
+from posref_torch.content import cope_scores, forget_bias, path_scores
+from posref_torch.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_torch.disentangled import deberta_bucket, disentangled_scores
 from posref_torch.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
 from posref_torch.fope import fope_cos_sin
 from posref_torch.judge import attention
 from posref_torch.linear_judge import linear_attention
-from posref_torch.logits import llama4_scale, log_n_scale, ssmax_scale
+from posref_torch.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_torch.pope import pope_apply
 from posref_torch.positions import cu_seqlens_positions
 from posref_torch.relative import (
@@ -49,16 +52,21 @@ __all__ = [
     "attention",
     "cape_positions",
     "cosine_scale",
+    "bias_gate",
+    "cope_scores",
     "cu_seqlens_positions",
     "deberta_bucket",
+    "decomposed_bias",
     "disentangled_scores",
     "dual_chunk_distance",
     "fire_distance",
     "fope_cos_sin",
+    "forget_bias",
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
     "kerple_bias",
+    "inkling_scale",
     "learned",
     "length_scale",
     "linear_attention",
@@ -66,6 +74,7 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "path_scores",
     "pope_apply",
     "position_mlp",
     "query_positions",
@@ -76,6 +85,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "reset_cls",
     "rope",
     "rope_apply",
     "rope_apply_channels",

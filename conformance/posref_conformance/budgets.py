@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 import posref
 from posref_conformance import budgets_axes, budgets_bias, budgets_distance, budgets_logits, budgets_relative
+from posref_conformance import budgets_axes, budgets_content, budgets_distance, budgets_logits, budgets_relative
 from posref_conformance.budgets_frequencies import pixel_roundings
 from posref_conformance.case import Call
 from posref_conformance.roundings import (
@@ -201,4 +202,5 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     **budgets_logits.BUDGETS,
     **budgets_distance.BUDGETS,
     **budgets_relative.BUDGETS,
+    **budgets_content.BUDGETS,
 }

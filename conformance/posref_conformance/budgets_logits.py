@@ -7,6 +7,7 @@ second logarithm or a factor: 3 u relative.
     SSMax          s ln n + b:                u (6 |s ln n| + 2 |s| + |b| + |y|)
     Llama 4        1 + c ln(1 + steps):       u (6 |c ln| + 1.5 |y|), where the number of steps is right: an integer, which has no
                                               roundings. Positions that float32 cannot tell apart need integers or float64.
+    Inkling        1 + alpha ln((m + 1) / L): u (6 |alpha ln| + 3 |alpha| + 1.5 |y|), the quotient being rounded twice
     length         0.1 m ln(S / L) + 1:       u (8 |y| + 2 m), the quotient being rounded before the logarithm
 
 In log-n the two sides of the clip agree at n = L, so that neither side is wrong there.
@@ -52,9 +53,16 @@ def _length(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Boun
     }
 
 
+def _inkling(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    y, alpha = expected[0], abs(call.kwargs.get("alpha", 0.1))
+    roundings = 6 * np.abs(y - 1) + 3 * alpha + 1.5 * np.abs(y)
+    return {ONE: [working_roundoff(dtypes[0]) * roundings + last_rounding(dtypes[0], y)]}
+
+
 BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "log_n_scale": _log_n,
     "ssmax_scale": _ssmax,
     "llama4_scale": _llama4,
+    "inkling_scale": _inkling,
     "length_scale": _length,
 }

@@ -14,6 +14,7 @@ import posref
 from posref_conformance import (
     generators_axes,
     generators_bias,
+    generators_content,
     generators_distance,
     generators_logits,
     generators_relative,
@@ -184,4 +185,5 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     **generators_logits.GENERATORS,
     **generators_distance.GENERATORS,
     **generators_relative.GENERATORS,
+    **generators_content.GENERATORS,
 }

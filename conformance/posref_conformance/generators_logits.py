@@ -42,6 +42,14 @@ def _llama4(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     return lambda i: Call((i.typed(positions),), dict(options))
 
 
+def _inkling(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
+    from hypothesis import strategies as st
+
+    positions, length = _from_zero(draw, draw(st.integers(0, 3)), 2**24), draw(st.integers(1, 2**17))
+    options = options_of(draw, alpha=[0.1, 0.25, -1.0])
+    return lambda i: Call((i.typed(positions), length), dict(options))
+
+
 def _length(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
@@ -54,5 +62,6 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "log_n_scale": (WHOLE, _log_n),
     "ssmax_scale": (FLOATS, _ssmax),
     "llama4_scale": (WHOLE, _llama4),
+    "inkling_scale": (WHOLE, _inkling),
     "length_scale": (DEFAULT, _length),
 }

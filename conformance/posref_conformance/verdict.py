@@ -39,6 +39,12 @@ LIKE_FIRST = (  # the result has the first argument's type
     "disentangled_scores",
     "position_mlp",
     "cosine_scale",
+    "decomposed_bias",
+    "bias_gate",
+    "reset_cls",
+    "forget_bias",
+    "cope_scores",
+    "path_scores",
 )
 AT_LEAST = {
     "rope_cos_sin": 1,

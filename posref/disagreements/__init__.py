@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from posref.disagreements._record import Disagreement, Reading
 from posref.disagreements.axes import AXES
+from posref.disagreements.relative import RELATIVE
 from posref.disagreements.rotation import ROTATION
 from posref.disagreements.scores import SCORES
 from posref.disagreements.stretching import STRETCHING
@@ -14,4 +15,4 @@ from posref.disagreements.yarn import YARN
 
 __all__ = ["REGISTER", "Disagreement", "Reading"]
 
-REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES)
+REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES, *RELATIVE)

@@ -41,6 +41,7 @@ POSITIONS = {  # arguments that are positions
     "log_n_scale": (0,),
     "ssmax_scale": (0,),
     "llama4_scale": (0,),
+    "inkling_scale": (0,),
     "rerope_distance": (0, 1),
     "self_extend_distance": (0, 1),
     "dual_chunk_distance": (0, 1),

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import posref
-from posref import length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
 
 Floats = NDArray[np.float64]
 Scaled = Callable[..., Any]
@@ -181,6 +181,60 @@ def test_a_length_scale_is_yarns_attention_factor(length: int, seq_len: int, msc
     )
 
 
+# --- Inkling ---------------------------------------------------------------------------------------------------------
+
+
+def grows_without_steps(scaled: Scaled) -> None:
+    """1 while there are fewer than L keys; from there on alpha ln of the multiple, at every position."""
+
+    @given(length=st.integers(1, 10**5), times=st.integers(2, 500))
+    def check(length: int, times: int) -> None:
+        within, first, later = (float(v) for v in scaled([length - 1, length, times * length - 1], length, alpha=0.25))
+        assert within == 1.0
+        assert first == pytest.approx(1 + 0.25 * np.log1p(1 / length), rel=1e-14)
+        assert later == pytest.approx(1 + 0.25 * np.log(times), rel=1e-14)
+
+    check()
+
+
+def test_inkling() -> None:
+    grows_without_steps(inkling_scale)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda m, length, alpha: inkling_scale(np.maximum(np.array(m) - 1, 0), length, alpha=alpha),  # n = m
+        lambda m, length, alpha: llama4_scale(m, attn_scale=alpha, floor_scale=length),  # steps, and 1 + more
+        lambda m, length, alpha: inkling_scale(m, length, alpha=2 * alpha),
+    ],
+)
+def test_faults_of_inkling_are_noticed(fault: Scaled) -> None:
+    with pytest.raises(AssertionError):
+        grows_without_steps(fault)
+
+
+def test_temperatures_differ() -> None:
+    """D30: five functions of the position that are called temperature, at one length."""
+    m = [4094, 4095, 4096, 8191]
+    read = [
+        llama4_scale(m, floor_scale=4096),
+        llama4_scale(m, floor_scale=4096, shift=0),
+        inkling_scale(m, 4096),
+        log_n_scale(m, 4096),
+        ssmax_scale(m, [0.43])[0],
+    ]
+    ln = np.log
+    expected = [
+        [1, 1 + 0.1 * ln(2), 1 + 0.1 * ln(2), 1 + 0.1 * ln(3)],
+        [1, 1, 1 + 0.1 * ln(2), 1 + 0.1 * ln(2)],
+        [1, 1, 1 + 0.1 * ln(4097 / 4096), 1 + 0.1 * ln(2)],
+        [1, 1, ln(4097) / ln(4096), ln(8192) / ln(4096)],
+        [0.43 * ln(4095), 0.43 * ln(4096), 0.43 * ln(4097), 0.43 * ln(8192)],
+    ]
+    np.testing.assert_allclose(read, expected, rtol=1e-14)
+
+
 # --- other libraries -------------------------------------------------------------------------------------------------
 
 
@@ -194,6 +248,38 @@ def test_as_transformers_ministral(model: str) -> None:
     ours = llama4_scale(m, floor_scale=16384, shift=0)
     np.testing.assert_allclose(theirs, ours, rtol=8 * 2.0**-24)  # float32: a logarithm, a product, a sum
     assert not np.allclose(theirs, llama4_scale(m, floor_scale=16384), rtol=1e-3)
+
+
+@pytest.mark.peers
+def test_as_transformers_inkling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queries that its attention gets, and the bias: those without the scaling, times the scale of the row."""
+    torch = pytest.importorskip("torch")
+    inkling = pytest.importorskip("transformers.models.inkling.modeling_inkling", reason="needs the peers extra")
+    found: dict[Any, Any] = {}
+    for floor in (None, 4):
+        config = inkling.InklingTextConfig(
+            hidden_size=32, num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_hidden_layers=2, d_rel=8
+        )
+        config.layer_types = ["full_attention"] * 2
+        config.log_scaling_n_floor, config._attn_implementation = floor, "eager"
+        torch.manual_seed(0)
+        attention = inkling.InklingAttention(config, layer_idx=1)
+        torch.nn.init.normal_(attention.rel_logits_proj.proj)
+
+        def look(module: Any, query: Any, *args: Any, floor: Any = floor, position_bias: Any, **kwargs: Any) -> Any:
+            found[floor] = query.detach(), position_bias.detach()
+            return query.transpose(1, 2), None
+
+        monkeypatch.setattr(inkling, "eager_attention_forward", look)
+        with torch.no_grad():
+            attention(torch.ones(1, 10, 32), None)
+    for plain, scaled in zip(found[None], found[4], strict=True):
+        ratio = (scaled / plain).double().numpy()
+        seen = np.isfinite(ratio)  # the bias is 0 for keys in the future
+        expected = np.broadcast_to(inkling_scale(np.arange(10), 4)[:, None], ratio.shape)
+        np.testing.assert_allclose(ratio[seen], expected[seen], rtol=8 * 2.0**-24)
+        assert seen.any(axis=-1).all()
+    assert inkling_scale([9], 4)[0] > 1.05
 
 
 @pytest.mark.peers
@@ -232,9 +318,10 @@ VALID: dict[str, Args] = {
     "log_n_scale": {"positions": np.arange(3), "length": 64},
     "ssmax_scale": {"positions": np.arange(3), "s": ONES(2)},
     "llama4_scale": {"positions": np.arange(3)},
+    "inkling_scale": {"positions": np.arange(3), "length": 64},
     "length_scale": {"seq_len": 128, "length": 64},
 }
-OF_POSITIONS = "log_n_scale ssmax_scale llama4_scale"
+OF_POSITIONS = "log_n_scale ssmax_scale llama4_scale inkling_scale"
 
 CASES: list[Bad] = [
     *positions(OF_POSITIONS, "positions"),
@@ -262,6 +349,8 @@ CASES: list[Bad] = [
         ([1.0], ValueError, "must be of the shape of s, (2,), got (1,)"),
         ([1.0, NAN], ValueError, "must be finite, got NaN or infinity"),
     ),
+    *an_integer("inkling_scale", "length", 1, 0, -1),
+    *a_number("inkling_scale", "alpha", "a finite number"),
     *a_number("llama4_scale", "attn_scale", "a finite number"),
     *an_integer("llama4_scale", "floor_scale", 1, 0, -1),
     *an_integer("llama4_scale", "shift", 0, -1),

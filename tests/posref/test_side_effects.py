@@ -111,6 +111,30 @@ CALLS: dict[str, Args] = {
         "pos_k": DRAW.standard_normal((3, 10, 8)),
         "pos_q": DRAW.standard_normal((3, 10, 8)),
     },
+    "decomposed_bias": {
+        "q": X[..., :4, :],
+        "height_table": DRAW.standard_normal((3, 8)),
+        "width_table": DRAW.standard_normal((5, 8)),
+        "q_size": (2, 2),
+        "k_size": (2, 3),
+    },
+    "bias_gate": {"projection": X, "const": DRAW.standard_normal(3)},
+    "reset_cls": {"bias": X, "from_cls": DRAW.standard_normal(3), "to_cls": DRAW.standard_normal(3)},
+    "forget_bias": {"log_forget": -DRAW.random((3, 5)), "backward": -DRAW.random((3, 5)), "num_queries": 2},
+    "cope_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "table": DRAW.standard_normal((4, 8)),
+        "mask": DRAW.random((5, 7)) < 0.5,
+    },
+    "path_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 5, 8)),
+        "w": DRAW.standard_normal((5, 8)) / 3,
+        "beta": DRAW.random((3, 5)),
+        "log_forget": -DRAW.random((3, 5)),
+    },
+    "inkling_scale": {"positions": POSITIONS, "length": 40},
     "linear_attention": {
         "q": X,
         "k": DRAW.standard_normal((2, 3, 7, 8)),
@@ -177,6 +201,9 @@ def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Cal
         "relative_bias",
         "relative_scores",
         "disentangled_scores",
+        "decomposed_bias",
+        "cope_scores",
+        "path_scores",
     )
     by_blas = ("attention", "position_mlp", "linear_attention", "fope_cos_sin", "rope_scores")
     if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10

@@ -17,6 +17,7 @@ FUNCTIONS = (
     "dual_chunk_distance",
     "fope_cos_sin",
     "length_scale",
+    "inkling_scale",
     "linear_attention",
     "llama4_scale",
     "log_n_scale",
@@ -46,6 +47,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "log_n_scale": {"positions": whole(3), "length": 4},
     "ssmax_scale": {"positions": whole(3), "s": floats(2)},
     "llama4_scale": {"positions": whole(3)},
+    "inkling_scale": {"positions": whole(3), "length": 4},
     "length_scale": {"seq_len": 8, "length": 4},
     "rerope_distance": {"q_positions": whole(3), "k_positions": whole(4), "window": 2},
     "self_extend_distance": {"q_positions": whole(3), "k_positions": whole(4), "group_size": 2, "window": 3},
@@ -74,6 +76,8 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("log_n_scale", {"length": 1}, ValueError, "length must be an integer >= 2, got 1"),
     ("log_n_scale", {"clip": 1}, TypeError, "clip must be True or False, got 1"),
     ("log_n_scale", {"positions": [1]}, TypeError, "positions must be an array of real numbers, got type list"),
+    ("inkling_scale", {"length": 0}, ValueError, "length must be an integer >= 1, got 0"),
+    ("inkling_scale", {"alpha": "1"}, TypeError, "alpha must be a finite number, got '1'"),
     ("ssmax_scale", {"s": whole(2)}, TypeError, "s must be a floating array, got type"),
     ("ssmax_scale", {"s": floats(0)}, ValueError, r"s must be a vector with at least one head, got shape \(0,\)"),
     ("ssmax_scale", {"positions": whole()}, ValueError, "positions must have a sequence axis, got a scalar"),
@@ -161,7 +165,7 @@ def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: 
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("function", ["log_n_scale", "ssmax_scale", "llama4_scale"])
+@pytest.mark.parametrize("function", ["log_n_scale", "ssmax_scale", "llama4_scale", "inkling_scale"])
 @pytest.mark.parametrize("lib", [lib for lib in LIBRARIES if lib.name != "torch"], ids=lambda lib: lib.name)
 def test_positions_below_0_are_refused_where_looking_costs_nothing(lib: Library, function: str) -> None:
     with pytest.raises(ValueError, match="positions must be >= 0, got a negative one"):

@@ -98,6 +98,13 @@ def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "relative_scores": lambda: posref_torch.relative_scores(x, x, KEYS, (p[:, None] - p) % 5, key_term=True),
         "deberta_bucket": lambda: posref_torch.deberta_bucket(p - 5, num_buckets=8, max_distance=20),
         "disentangled_scores": lambda: posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_q=KEYS[:4]),
+        "decomposed_bias": lambda: posref_torch.decomposed_bias(x[..., :4, :], KEYS[:3], KEYS[:5], (2, 2), (2, 3)),
+        "bias_gate": lambda: posref_torch.bias_gate(x[..., :8], SLOPES),
+        "reset_cls": lambda: posref_torch.reset_cls(x, SLOPES, -SLOPES),
+        "forget_bias": lambda: posref_torch.forget_bias(-x.abs(), backward=-x.square(), num_queries=4),
+        "cope_scores": lambda: posref_torch.cope_scores(x, x, KEYS[:4], mask=MASK),
+        "path_scores": lambda: posref_torch.path_scores(x, x, x / 5, x[..., 0].abs(), log_forget=-x[..., 1].abs()),
+        "inkling_scale": lambda: posref_torch.inkling_scale(p, 64),
         "linear_attention": lambda: posref_torch.linear_attention(x, x, x, mask=MASK, **TURNING),
     }
 

@@ -86,6 +86,13 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "relative_scores": posref_torch.relative_scores(x, x, x[0, 0], (p[:, None] - p) % 5, content_bias=x[0, :, 0]),
         "deberta_bucket": posref_torch.deberta_bucket(p - 5),
         "disentangled_scores": posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_k=x[0, :, :4]),
+        "decomposed_bias": posref_torch.decomposed_bias(x[..., :4, :], x[0, 0, :3], x[0, 1], (2, 2), (2, 3)),
+        "bias_gate": posref_torch.bias_gate(x, bias[:, 0, 0]),
+        "reset_cls": posref_torch.reset_cls(bias, bias[:, 0, 0], bias[:, 1, 1]),
+        "forget_bias": posref_torch.forget_bias(-x.abs(), backward=-x.square(), num_queries=4),
+        "cope_scores": posref_torch.cope_scores(x, x, x[0, 0, :4], mask=mask),
+        "path_scores": posref_torch.path_scores(x, x, x / 5, x[..., 0].abs(), log_forget=-x[..., 1].abs()),
+        "inkling_scale": posref_torch.inkling_scale(p, 64, dtype=torch.float32),
         "linear_attention": posref_torch.linear_attention(
             x, x, x, q_positions=p, k_positions=p, inv_freq=cos[0].abs(), mask=mask
         ),

@@ -22,6 +22,7 @@ import golden_axes
 import golden_bias
 import golden_cases
 import golden_decays
+import golden_content
 import golden_disentangled
 import golden_distance
 import golden_formulas
@@ -44,6 +45,7 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_distance, golden_distance.CASES),
     (golden_relative, golden_relative.CASES),
     (golden_disentangled, golden_disentangled.CASES),
+    (golden_content, golden_content.CASES),
 ]
 FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"

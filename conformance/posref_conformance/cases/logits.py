@@ -29,6 +29,19 @@ def _llama4(i: Inputs, positions: Any, **options: Any) -> Call:
     return Call((i.typed(positions),), options)
 
 
+def _inkling(i: Inputs, positions: Any, length: int = 4096, **options: Any) -> Call:
+    return Call((i.typed(positions), length), options)
+
+
+def _inkling_again(i: Inputs) -> list[Call]:
+    return [
+        _inkling(i, np.arange(7), 4),
+        _inkling(i, [7], 4),
+        _inkling(i, np.arange(7), 3),
+        _inkling(i, np.arange(7) + 2, 4),
+    ]
+
+
 def _log_n_again(i: Inputs) -> list[Call]:
     """A prompt, a decode step, another length, and a later prompt of the first one."""
     prompt = np.arange(7)
@@ -39,7 +52,7 @@ def _length(name: str, *args: int, **options: Any) -> Case:
     return one("length_scale", name, lambda i: Call(args, dict(options)), dtypes=("default",))
 
 
-LOG_N, SSMAX, LLAMA_4 = "log_n_scale", "ssmax_scale", "llama4_scale"
+LOG_N, SSMAX, LLAMA_4, INKLING = "log_n_scale", "ssmax_scale", "llama4_scale", "inkling_scale"
 ALL = ("float64", "float32", "float16", "bfloat16")
 
 CASES: tuple[Case, ...] = (
@@ -52,6 +65,13 @@ CASES: tuple[Case, ...] = (
     one(LOG_N, "empty", lambda i: _log_n(i, np.zeros((2, 0))), dtypes=WHOLE),
     one(LOG_N, "read-only-strided", lambda i: Call((read_only(strided(np.arange(5))), 2)), dtypes=WHOLE),
     Case(LOG_N, "again", _log_n_again, dtypes=WHOLE),
+    one(INKLING, "around-length", lambda i: _inkling(i, AROUND_L), dtypes=EITHER),
+    one(INKLING, "alpha", lambda i: _inkling(i, AROUND_L, alpha=0.25), dtypes=WHOLE),
+    one(INKLING, "length-1", lambda i: _inkling(i, np.arange(9), 1), dtypes=WHOLE),
+    one(INKLING, "fractions", lambda i: _inkling(i, [0.0, 0.5, 4095.5, 5000.25]), dtypes=FLOATING),
+    one(INKLING, "batch", lambda i: _inkling(i, [[3, 4, 5], [7000, 0, 9]], 5), dtypes=WHOLE),
+    one(INKLING, "empty", lambda i: _inkling(i, np.zeros((2, 0))), dtypes=WHOLE),
+    Case(INKLING, "again", _inkling_again, dtypes=WHOLE),
     one(SSMAX, "heads", lambda i: _ssmax(i, AROUND_L), dtypes=ALL),
     one(SSMAX, "bias", lambda i: _ssmax(i, AROUND_L, bias=True), dtypes=ALL),
     one(SSMAX, "one-head", lambda i: _ssmax(i, np.arange(5), 1), dtypes=ALL),
