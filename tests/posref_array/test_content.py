@@ -22,7 +22,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "reset_cls": {"bias": floats(2, 3, 5), "from_cls": floats(2), "to_cls": floats(2)},
     "forget_bias": {"log_forget": floats(3)},
     "cope_scores": {"q": floats(3, 4), "k": floats(5, 4), "table": floats(6, 4)},
-    "path_scores": {"q": floats(3, 4), "k": floats(3, 4), "w": floats(3, 4), "beta": floats(3), "log_forget": floats(3)},
+    "path_scores": {
+        "q": floats(3, 4),
+        "k": floats(3, 4),
+        "w": floats(3, 4),
+        "beta": floats(3),
+        "log_forget": floats(3),
+    },
 }
 HEADS = r"must have one number for each of 2 heads, got shape \(3,\)"
 FLOATING = "must be a floating array, got type"
