@@ -62,7 +62,7 @@ def relative_shift(
         i, j = (xp.arange(n, device=device_of(x)) for n in (q, keys))
         column = j - i[:, None] + (q if rule == "xlnet" else q - 1)
         return xp.where(column < columns, moved, xp.zeros_like(moved))
-    return xp.asarray(moved, copy=True)
+    return moved
 
 
 def relative_bias(x: Array, table: Array, index: Array, *, side: str = "query", xp: Namespace | None = None) -> Array:
