@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import boolean, choice, floating, number
+from posref._arguments import boolean, broadcasts, choice, floating, number
 from posref._arguments import positions as checked_positions
 from posref._score_arguments import gathered, scores_shape
 
@@ -174,14 +174,11 @@ def relative_scores(
 
 
 def _per_head(bias: ArrayLike, name: str, q: NDArray[Any]) -> NDArray[np.float64]:
-    vectors = floating(bias, name)
-    try:
-        if not vectors.ndim:
-            raise ValueError
-        return np.broadcast_to(vectors[..., None, :], q.shape)
-    except ValueError:
-        wanted = f"must broadcast against {(*q.shape[:-2], q.shape[-1])}, q without its sequence axis"
-        raise ValueError(f"{name} of shape {vectors.shape} {wanted}") from None
+    vectors, heads = floating(bias, name), (*q.shape[:-2], q.shape[-1])
+    if not vectors.ndim or not broadcasts(vectors.shape, heads):
+        wanted = f"must broadcast against {heads}, q without its sequence axis"
+        raise ValueError(f"{name} of shape {vectors.shape} {wanted}")
+    return vectors[..., None, :]
 
 
 def _index(index: ArrayLike) -> NDArray[np.int64]:
