@@ -109,6 +109,13 @@ def test_scores(ratios: Any, how: str, profile: str) -> None:
             return sum(term * s for term in terms).to(kind)
         return (sum(terms) * (s if before == 1.0 else 1.0)).to(kind)
 
+    many = one("relative_scores", "many", lambda i: _scores(i, FAR + 3))
+    held(ratios, "relative_scores", relative_scores, profile, many)
+
+
+@pytest.mark.parametrize("profile", ["float32", "native"])
+@pytest.mark.parametrize("how", ["the sum scaled", "each term scaled"])
+def test_disentangled_scores(ratios: Any, how: str, profile: str) -> None:
     def disentangled_scores(
         q: Any,
         k: Any,
@@ -130,16 +137,8 @@ def test_scores(ratios: Any, how: str, profile: str) -> None:
         s = (q.shape[-1] * len(terms)) ** -0.5 if scale is None else scale
         return (sum(term * s for term in terms) if how == "each term scaled" else sum(terms) * s).to(kind)
 
-    held(
-        ratios,
-        "relative_scores",
-        relative_scores,
-        profile,
-        one("relative_scores", "many", lambda i: _scores(i, FAR + 3)),
-    )
-    if how != "the query scaled":
-        far = one("disentangled_scores", "many", lambda i: _disentangled(i, -FAR))
-        held(ratios, "disentangled_scores", disentangled_scores, profile, far)
+    far = one("disentangled_scores", "many", lambda i: _disentangled(i, -FAR))
+    held(ratios, "disentangled_scores", disentangled_scores, profile, far)
 
 
 @pytest.mark.parametrize("profile", ["float32", "native"])
