@@ -73,7 +73,7 @@ def deberta_bucket(
         distance = np.minimum(distance, furthest)
     distinct, place = np.unique(distance, return_inverse=True)
     buckets = [n if n <= middle else middle + _steps(n, middle, furthest) for n in distinct.tolist()]
-    return np.sign(r) * np.array(buckets, dtype=np.int64)[place.reshape(r.shape)]
+    return np.asarray(np.sign(r) * np.array(buckets, dtype=np.int64)[place.reshape(r.shape)])
 
 
 def _steps(distance: int, middle: int, furthest: int) -> int:
@@ -81,7 +81,7 @@ def _steps(distance: int, middle: int, furthest: int) -> int:
     power = middle - 1
 
     def reached(j: int) -> bool:
-        return distance**power * middle**j <= furthest**j * middle**power
+        return bool(distance**power * middle**j <= furthest**j * middle**power)
 
     most = 1
     while not reached(most):

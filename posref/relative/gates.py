@@ -100,7 +100,7 @@ def reset_cls(bias: ArrayLike, from_cls: ArrayLike, to_cls: ArrayLike) -> NDArra
     for name, value in numbers.items():
         if value.shape != b.shape[-3:-2]:
             raise ValueError(f"{name} must have one number for each of {b.shape[-3]} heads, got shape {value.shape}")
-    y = b.copy()
+    y: NDArray[np.float64] = b.copy()
     y[..., :, :1] = numbers["to_cls"][:, None, None]
     y[..., :1, :] = numbers["from_cls"][:, None, None]
     return y

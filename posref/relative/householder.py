@@ -62,13 +62,14 @@ def path_scores(
            [ 0.5,  1. ,  0. ],
            [-0.5, -1. ,  1. ]])
     """
-    vectors = [floating(value, name) for name, value in (("q", q), ("k", k), ("w", w))]
-    b = floating(beta, "beta")
+    queries, keys, directions, b = (
+        floating(value, name) for name, value in (("q", q), ("k", k), ("w", w), ("beta", beta))
+    )
     logs = None if log_forget is None else forget_bias(log_forget)
-    shape = transported(*(v.shape for v in vectors), b.shape, None if logs is None else logs.shape[:-1])
+    shape = transported(queries.shape, keys.shape, directions.shape, b.shape, None if logs is None else logs.shape[:-1])
     before = choice(gate, "gate", GATES) == "scaled"
     s = 1 / math.sqrt(shape[-1]) if scale is None else number(scale, "scale")
-    queries, keys, directions = (np.broadcast_to(v, shape) for v in vectors)
+    queries, keys, directions = (np.broadcast_to(v, shape) for v in (queries, keys, directions))
     b = np.broadcast_to(b, shape[:-1])
     scores = np.zeros((*shape[:-1], shape[-2]))
     for i in range(shape[-2]):
