@@ -48,8 +48,13 @@ def _sums_between(name: str, gates: Array, num_queries: int | None, xp: Namespac
     queries = n if num_queries is None else integer(num_queries, "num_queries", least=0)
     if queries > n:
         raise ValueError(f"num_queries must be at most {n}, the number of tokens, got {queries}")
-    sums = xp.cumulative_sum(xp.astype(gates, working_type(xp, gates), copy=False), axis=-1)
+    sums = _prefix_sums(xp.astype(gates, working_type(xp, gates), copy=False), xp)
     return sums[..., n - queries :, None] - sums[..., None, :]
+
+
+def _prefix_sums(array: Array, xp: Namespace) -> Array:
+    """Sums along the last axis. array_api_compat's own asks for the namespace, which a compiler cannot trace."""
+    return xp.cumsum(array, axis=-1) if hasattr(xp, "cumsum") else xp.cumulative_sum(array, axis=-1)
 
 
 def cope_scores(
@@ -76,7 +81,7 @@ def cope_scores(
         if type_name(mask.dtype) != "bool":
             raise TypeError(f"mask must be boolean, True where a query may look, got type {mask.dtype}")
         gates = xp.where(mask, gates, 0.0)
-    counted = xp.flip(xp.cumulative_sum(xp.flip(gates, axis=-1), axis=-1), axis=-1)
+    counted = xp.flip(_prefix_sums(xp.flip(gates, axis=-1), xp), axis=-1)
     last = table.shape[0] - 1
     position = xp.broadcast_to(xp.where(counted > last, last, counted), shape)
     below = xp.astype(xp.floor(position), widest_integer(xp, device_of(q)))

@@ -233,6 +233,7 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "alibi_bias/past-no-queries": ({"ignores form"}, "nothing comes out"),
     "alibi_bias/key-last-no-keys": ({"ignores form"}, "nothing comes out"),
     "alibi_bias/decode-key": ({"counts from 0, argument 1"}, "the form does not look at the query"),
+    "cope_scores/one-row": ({"ignores mask"}, "every position has the one row"),
     "deberta_bucket/two": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
     "disentangled_scores/no-queries": ({"ignores pos_k", "ignores pos_q"}, "no entry"),
     "disentangled_scores/no-keys": ({"ignores pos_k", "ignores pos_q"}, "no entry"),

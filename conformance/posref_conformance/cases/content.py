@@ -102,7 +102,7 @@ CASES: tuple[Case, ...] = (
     one(PATH, "plain", lambda i: _path(i)),
     one(PATH, "forgetting", lambda i: _path(i, forget=True)),
     one(PATH, "forgetting-scaled", lambda i: _path(i, forget=True, gate="scaled")),
-    one(PATH, "scale", lambda i: _path(i, scale=1.0)),
+    one(PATH, "scale", lambda i: _path(i, scale=0.75)),
     one(PATH, "no-heads-axis", lambda i: _path(i, leading=())),
     one(PATH, "one-token", lambda i: _path(i, 1)),
     one(PATH, "no-tokens", lambda i: _path(i, 0)),
