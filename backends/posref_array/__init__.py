@@ -17,10 +17,9 @@ from posref_array.axes import (
     rope_mixed_cos_sin,
 )
 from posref_array.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
+from posref_array.content import cope_scores, forget_bias, path_scores
 from posref_array.continuous import cosine_scale, log_offset, position_mlp
 from posref_array.decays import fire_distance, kerple_bias, sandwich_bias
-from posref_array.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
-from posref_array.content import cope_scores, forget_bias, path_scores
 from posref_array.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_array.disentangled import deberta_bucket, disentangled_scores
 from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
@@ -59,8 +58,8 @@ __all__ = [
     "bias_gate",
     "bind",
     "cape_positions",
-    "cosine_scale",
     "cope_scores",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "decomposed_bias",
@@ -72,8 +71,8 @@ __all__ = [
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
-    "kerple_bias",
     "inkling_scale",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",

@@ -26,10 +26,9 @@ from posref_cupy.axes import (
     rope_mixed_cos_sin,
 )
 from posref_cupy.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
+from posref_cupy.content import cope_scores, forget_bias, path_scores
 from posref_cupy.continuous import cosine_scale, log_offset, position_mlp
 from posref_cupy.decays import fire_distance, kerple_bias, sandwich_bias
-from posref_cupy.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
-from posref_cupy.content import cope_scores, forget_bias, path_scores
 from posref_cupy.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_cupy.disentangled import deberta_bucket, disentangled_scores
 from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
@@ -58,10 +57,10 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
-    "cape_positions",
-    "cosine_scale",
     "bias_gate",
+    "cape_positions",
     "cope_scores",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "decomposed_bias",
@@ -73,8 +72,8 @@ __all__ = [
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
-    "kerple_bias",
     "inkling_scale",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",

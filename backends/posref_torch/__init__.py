@@ -18,10 +18,9 @@ from posref_torch.axes import (
     rope_mixed_cos_sin,
 )
 from posref_torch.bias import alibi_bias, alibi_slopes, long_t5_blocks, query_positions, t5_bias, t5_bucket
+from posref_torch.content import cope_scores, forget_bias, path_scores
 from posref_torch.continuous import cosine_scale, log_offset, position_mlp
 from posref_torch.decays import fire_distance, kerple_bias, sandwich_bias
-from posref_torch.bias import alibi_bias, alibi_slopes, t5_bias, t5_bucket
-from posref_torch.content import cope_scores, forget_bias, path_scores
 from posref_torch.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_torch.disentangled import deberta_bucket, disentangled_scores
 from posref_torch.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
@@ -50,10 +49,10 @@ __all__ = [
     "alibi_slopes",
     "arrays",
     "attention",
-    "cape_positions",
-    "cosine_scale",
     "bias_gate",
+    "cape_positions",
     "cope_scores",
+    "cosine_scale",
     "cu_seqlens_positions",
     "deberta_bucket",
     "decomposed_bias",
@@ -65,8 +64,8 @@ __all__ = [
     "grid_coordinates",
     "grid_positions",
     "indexed_bias",
-    "kerple_bias",
     "inkling_scale",
+    "kerple_bias",
     "learned",
     "length_scale",
     "linear_attention",

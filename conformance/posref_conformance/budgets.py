@@ -38,8 +38,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import posref
-from posref_conformance import budgets_axes, budgets_bias, budgets_distance, budgets_logits, budgets_relative
-from posref_conformance import budgets_axes, budgets_content, budgets_distance, budgets_logits, budgets_relative
+from posref_conformance import (
+    budgets_axes,
+    budgets_bias,
+    budgets_content,
+    budgets_distance,
+    budgets_logits,
+    budgets_relative,
+)
 from posref_conformance.budgets_frequencies import pixel_roundings
 from posref_conformance.case import Call
 from posref_conformance.roundings import (

@@ -21,8 +21,8 @@ from typing import Any
 import golden_axes
 import golden_bias
 import golden_cases
-import golden_decays
 import golden_content
+import golden_decays
 import golden_disentangled
 import golden_distance
 import golden_formulas

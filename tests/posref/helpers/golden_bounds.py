@@ -91,12 +91,13 @@ def sandwich_bias(args: Args) -> NDArray[np.float64]:
     return 8 * U * np.abs(posref.sandwich_bias(**args))
 
 
-BOUNDS: dict[str, Callable[[Args], Any]] = {
 def decomposed_bias(args: Args) -> float:
     """Two sums of d products, and their sum."""
     q, d = np.abs(args["q"]).max(), len(args["q"][0])
     tables = sum(np.abs(args[name]).max() for name in ("height_table", "width_table"))
     return float((d + 3) * U * d * q * tables)
+
+
 def cope_scores(args: Args) -> float:
     """Content of d products, a gate within a quarter of its error and 4 u, a sum over the keys, a line between two rows."""
     q, k, table = (np.asarray(args[name]) for name in ("q", "k", "table"))
@@ -105,6 +106,8 @@ def cope_scores(args: Args) -> float:
     position = len(k) * (((d + 3) * content / 4 + 4) + min(len(k), len(table)))
     factor = max(s, 1.0)
     return float(U * ((d + 5) * content + factor * (position * 2 * z.max() + (d + 5) * z.max())))
+
+
 def path_scores(args: Args) -> float:
     """As many steps as tokens, of 2 d + 5 roundings each, of sizes that grow by 1 + beta |w| |w| per step; and the gate."""
     q, k, w, beta = (np.abs(args[name]) for name in ("q", "k", "w", "beta"))
@@ -113,7 +116,9 @@ def path_scores(args: Args) -> float:
     gate = np.abs(args["log_forget"] or [0.0]).sum()
     size = (args["scale"] or d**-0.5) * d * q.max() * k.max() * growth
     return float(U * ((n * (2 * d + 5) + d + 2) * size + 2 * (n + 2) * gate))
-BOUNDS: dict[str, Callable[[Args], float]] = {
+
+
+BOUNDS: dict[str, Callable[[Args], Any]] = {
     "cope_scores": cope_scores,
     "decomposed_bias": decomposed_bias,
     "disentangled_scores": disentangled_scores,
