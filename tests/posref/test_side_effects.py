@@ -195,6 +195,7 @@ def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Cal
     assert type(getattr(posref, function)(**each(change, CALLS[function]))) in (np.ndarray, tuple)
     by_blas = (
         "attention",
+        "position_mlp",
         "linear_attention",
         "fope_cos_sin",
         "rope_scores",
@@ -205,7 +206,6 @@ def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Cal
         "cope_scores",
         "path_scores",
     )
-    by_blas = ("attention", "position_mlp", "linear_attention", "fope_cos_sin", "rope_scores")
     if function in by_blas:  # which sums in another order: see test_golden.py for the bound; times 10
         np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-13)
     else:
