@@ -80,7 +80,8 @@ class Waves:
         usual = WAYS.index("slow" if self.slow else "fast")
         nearest = _nearest_point(self.radians) / max(float(self.small.w.max(initial=0.0)), 2.0**-1000)
         kinds = np.where(self.slow | (sizes <= nearest), WAYS.index("slow"), WAYS.index("fast"))
-        kinds[sizes <= self.small.reach] = WAYS.index("small")
+        if self.small.reach:
+            kinds[sizes <= self.small.reach] = WAYS.index("small")
         few = 16 * np.bincount(kinds, minlength=len(WAYS)) < len(sizes)
         kinds[few[kinds] | self.extreme] = usual
         for kind in np.unique(kinds).tolist():
