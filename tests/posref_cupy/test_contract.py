@@ -32,6 +32,8 @@ ARRAYS = {
 }
 ARRAYS |= {"features", "w1", "b1", "w2", "index", "log_scale", "r1", "r2", "shift"}
 ARRAYS |= {"mask", "x", "cos", "sin", "q", "k", "v"}
+ARRAYS |= {"relative_position", "relative", "weights", "height_table", "width_table", "projection", "const", "bias"}
+ARRAYS |= {"from_cls", "to_cls", "log_forget", "w", "beta"}
 ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens"}
 NUMBERS = ("rope_attention_factor", "rope_softmax_factor", "length_scale")  # made on the host, of numbers
 
