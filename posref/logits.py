@@ -204,7 +204,8 @@ def inkling_scale(positions: ArrayLike, length: int, *, alpha: float = 0.1) -> N
     growth = number(alpha, "alpha")
 
     def scale(position: Fraction) -> Decimal:
-        return 1 + real(growth) * as_decimal(max(Fraction(1), (position + 1) / trained)).ln()
+        beyond = max(Fraction(0), (position + 1) / trained - 1)
+        return 1 + real(growth) * log_of_one_more(beyond)
 
     return each_distinct(scale, m)
 
