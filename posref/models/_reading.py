@@ -112,6 +112,12 @@ class Block:
         self.family: str | None = None  # of models, by whose reader it is read
         self._used: set[str] = set()
 
+    def replaced(self, values: Mapping[str, Any]) -> Block:
+        """The same model's block with other values."""
+        block = Block(values, self.reading, self.where)
+        block.family = self.family
+        return block
+
     def name(self, key: str) -> str:
         """The key with the way to it, for messages."""
         return f"{self.where}.{key}" if self.where else key

@@ -28,7 +28,7 @@ def dbrx(config: Block) -> list[Encoding]:
     more = {"max_position_embeddings": longest, "num_hidden_layers": layers}
     (rope,) = PlainRope(
         RopeKeys(base=10000.0 if theta is None else theta), channels=lambda block: shape.head_dim(block, names=WIDTH)
-    )(Block({**config.values, **more, "rope_theta": config.raw("rope_theta") or theta}, config.reading, config.where))
+    )(config.replaced({**config.values, **more, "rope_theta": config.raw("rope_theta") or theta}))
     return [replace(rope, layers=shape.layers(config, ("n_layers", "num_hidden_layers")))]
 
 

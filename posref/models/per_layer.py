@@ -26,7 +26,7 @@ def step3p5(config: Block) -> list[Encoding]:
     found: list[Encoding] = []
     for kind in present:
         own = blocks.block(kind) if nested and blocks is not None else _assembled(config, kinds or (FULL,), kind)
-        bare = Block({"max_position_embeddings": config.raw("max_position_embeddings")}, config.reading, config.where)
+        bare = config.replaced({"max_position_embeddings": config.raw("max_position_embeddings")})
         rope = read_parameters(bare, RopeKeys(partial=1.0), own)
         channels = shape.head_dim(config, 128)
         found.append(
@@ -49,7 +49,7 @@ def _trimmed(config: Block) -> Block:
     values = {"layer_types": kinds, "num_hidden_layers": count}
     if isinstance(kinds, list) and count is not None and more is not None and len(kinds) == count + more:
         values["layer_types"] = kinds[:count]
-    return Block(values, config.reading, config.where)
+    return config.replaced(values)
 
 
 def _assembled(config: Block, kinds: Sequence[str], kind: str) -> Block:

@@ -73,7 +73,7 @@ def moonshine(config: Block) -> list[Encoding]:
 def _with_layers(config: Block) -> Block:
     """The decoder's number of layers goes by another name there."""
     number = config.either(("decoder_num_hidden_layers", "num_hidden_layers"), most=shape.MOST_LAYERS)
-    return Block({**config.values, "num_hidden_layers": number}, config.reading, config.where)
+    return config.replaced({**config.values, "num_hidden_layers": number})
 
 
 INTERLEAVED, BLT = PlainRope(layout="interleaved"), PlainRope(RopeKeys(base=500000.0), layout="interleaved")
