@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from posref._arguments import LARGEST_POSITION
 from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.axes import MRope
@@ -88,6 +89,8 @@ def rotated(channels: int | None, partial: float | None) -> int | None:
     """The channels that rotate, rounded down as transformers does: int(0.334 * 192) is 64."""
     if channels is None or partial is None:
         return channels
+    if channels * partial > LARGEST_POSITION:
+        raise ValueError(f"the share of a head that rotates must be at most 1, got {partial:g}")
     return int(channels * partial)
 
 

@@ -14,7 +14,7 @@ from posref.models import biases, shape
 from posref.models._reading import Block, NotKnown, Reader
 from posref.models.mla import MLA
 from posref.models.multimodal import either_head_dim
-from posref.models.plain_rope import PlainRope
+from posref.models.plain_rope import PlainRope, rotated
 from posref.models.records import Encoding, QueryScaleEncoding
 from posref.models.rope import rope_encoding
 from posref.models.rope_keys import RopeKeys, RopeParameters
@@ -85,7 +85,7 @@ def qwen(config: Block) -> list[Encoding]:
         config,
         rope,
         head_dim=channels,
-        rotary_dim=None if channels is None else int(channels * (1.0 if share is None else share)),
+        rotary_dim=rotated(channels, share),
         layers=layers,
         layout="half",
     )

@@ -5,13 +5,21 @@ Time is the processor's, so that a busy machine does not fail a test.
 
 from __future__ import annotations
 
+import copy
 import json
 import time
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from posref.models import read_config
+from posref.models.compare import compare
+from posref.models.frameworks import FRAMEWORKS
 from posref.models.show import show
+
+CONFIGS = Path(__file__).parents[2] / "data" / "configs"
 
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2}
 LLAMA |= {"max_position_embeddings": 4096}
@@ -120,6 +128,11 @@ HOSTILE = {
     "T5 with too short a distance": ('{"model_type": "t5", "relative_attention_max_distance": 8}', "must be > "),
     "T5 with a long distance": ('{"model_type": "t5", "relative_attention_max_distance": 1e15}', "from 1 to 1048576"),
     "MPT alibi a string": ('{"model_type": "mpt", "attn_config": {"alibi": "yes"}}', "attn_config.alibi must be true or"),
+    "a share of everything": (
+        text(model_type="phi", rope_scaling={"type": "default", "partial_rotary_factor": 1e308}),
+        "the share of a head that rotates must be at most 1, got 1e+308",
+    ),
+    "lists per layer, too short": (text(model_type="step3p5", rope_theta=[]), "rope_theta must have one number per layer, got 0"),
     "pad negative": ('{"model_type": "roberta", "pad_token_id": -1}', "pad_token_id must be an integer >= 0, got -1"),
 }  # fmt: skip
 
@@ -140,6 +153,76 @@ def test_one_line_within_a_second(content, says, as_json, tmp_path, capsys):
     assert says in err
     assert len(err) < len(str(path)) + 260
     assert took < 1
+
+
+@pytest.mark.parametrize("framework", [*FRAMEWORKS, "compare"])
+def test_one_line_within_a_second_whoever_reads(framework, tmp_path, capsys):
+    """What transformers' reading refuses, the others refuse or do not know; a comparison is as quick as six readings."""
+    path = tmp_path / "config.json"
+    for content, _ in HOSTILE.values():
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        start = time.process_time()
+        status = compare(path) if framework == "compare" else show(path, framework=framework)
+        took = time.process_time() - start
+        out, err = capsys.readouterr()
+        assert status == (0 if out else 2)
+        assert framework not in ("compare", "transformers") or status == 2
+        assert err.count("\n") == (0 if out else 1)
+        assert took < 1
+
+
+VALUES = [
+    10**400,
+    -1,
+    0,
+    3,
+    7.5,
+    1e308,
+    5e-324,
+    "x",
+    "",
+    True,
+    None,
+    [],
+    {},
+    [[1]],
+    [None],
+    ["x"],
+    [-1],
+    {"a": 1},
+    [1.0] * 10**6,
+]
+FILES = [json.loads(path.read_text()) for path in sorted(CONFIGS.glob("*.json"))]
+
+
+def places(values, way=()):
+    """The ways to all values, also to those of blocks."""
+    for key, value in values.items():
+        yield (*way, key)
+        if isinstance(value, dict):
+            yield from places(value, (*way, key))
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_no_value_of_a_real_file_can_be_replaced_so_that_it_fails_otherwise(data):
+    values = copy.deepcopy(data.draw(st.sampled_from(FILES)))
+    for _ in range(data.draw(st.integers(1, 2))):
+        *way, key = data.draw(st.sampled_from(list(places(values))))
+        block = values
+        for step in way:
+            block = block[step]
+        block[key] = data.draw(st.sampled_from(VALUES))
+    start = time.process_time()
+    try:
+        answer = read_config(values, framework=data.draw(st.sampled_from(list(FRAMEWORKS))))
+        json.dumps(answer.as_json(), allow_nan=False)
+    except (ValueError, TypeError) as problem:
+        said = str(problem)
+        assert "\n" not in said
+        assert len(said) < 260
+        assert "must" in said or " at most " in said  # and not what Python says of itself
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
