@@ -113,6 +113,7 @@ def index() -> str:
 def other() -> str:
     """What is in posref but in no record."""
     known = {f for e in CATALOGUE for f in e.functions} | set(SCALINGS.values())
+    known.add("read_config")  # in the guide for porters
     names = [n for n in posref.__all__ if callable(getattr(posref, n)) and n not in known]
     intro = "# Attention, the judge\n\nNo encoding, but what shows the effect of one: the properties of encodings are told by it."
     return "\n\n".join([intro, *(f"::: posref.{n}" for n in names)]) + "\n"

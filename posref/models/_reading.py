@@ -89,7 +89,7 @@ class Reading:
     framework
         Whose reading is asked for.
     seq_len
-        As in :func:`posref.models.read_config`.
+        As in :func:`posref.read_config`.
     readers
         ``model_type`` -> reader, for models that are made of others.
     notes

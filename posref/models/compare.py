@@ -88,7 +88,7 @@ def compare_readings(path: str | os.PathLike[str] | Mapping[str, Any], *, seq_le
     Raises
     ------
     OSError, ValueError, TypeError
-        As :func:`posref.models.read_config`.
+        As :func:`posref.read_config`.
     """
     content = load(path)
     texts = _rotations(read_config(content, seq_len=seq_len))

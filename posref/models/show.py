@@ -33,7 +33,7 @@ def show(
     as_json
         Everything, as JSON; else a summary for people.
     framework, seq_len
-        As in :func:`posref.models.read_config`.
+        As in :func:`posref.read_config`.
 
     Returns
     -------

@@ -23,7 +23,7 @@ from model_peer import (
     transformers,
 )
 
-from posref.models import READERS, QueryScaleEncoding, RopeEncoding, composite, read_config, shape
+from posref.models import READERS, QueryScaleEncoding, RopeEncoding, composite, patches, read_config, shape, vision
 
 pytestmark = pytest.mark.peers
 
@@ -59,7 +59,8 @@ def rotary(name):
 
 
 def mine(name):
-    return name in transformers.CONFIG_MAPPING and name not in ELSEWHERE and name not in composite.FAMILIES
+    others = {**composite.FAMILIES, **vision.FAMILIES, **patches.FAMILIES}
+    return name in transformers.CONFIG_MAPPING and name not in ELSEWHERE and name not in others
 
 
 ROTARY = [name for name in sorted(READERS) if mine(name) and rotary(name)]
