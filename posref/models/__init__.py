@@ -24,6 +24,7 @@ from posref.models import (
     mla,
     multimodal,
     nope,
+    own_code,
     patches,
     per_layer,
     plain_rope,
@@ -86,6 +87,7 @@ _FAMILIES: dict[str, Reader] = {
     **dbrx.FAMILIES,
     **per_layer.FAMILIES,
     **stacks.FAMILIES,
+    **own_code.FAMILIES,
 }
 
 

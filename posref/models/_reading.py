@@ -112,10 +112,12 @@ class Block:
         self.family: str | None = None  # of models, by whose reader it is read
         self._used: set[str] = set()
 
-    def replaced(self, values: Mapping[str, Any]) -> Block:
-        """The same model's block with other values."""
+    def replaced(self, values: Mapping[str, Any], *, counts: bool = True) -> Block:
+        """The same model's block with other values; ``counts``: whether a key that is looked up there is looked up here, too."""
         block = Block(values, self.reading, self.where)
         block.family = self.family
+        if counts:
+            block._used = self._used
         return block
 
     def name(self, key: str) -> str:

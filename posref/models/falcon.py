@@ -15,10 +15,11 @@ def falcon(config: Block) -> list[Encoding]:
     if not config.boolean_or("alibi", False):
         return _rotary(config)
     channels = shape.head_dim(config)
-    return [biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",), scale=_inverse_root(channels))]
+    return [biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",), scale=inverse_root(channels))]
 
 
-def _inverse_root(channels: int | None) -> float | None:
+def inverse_root(channels: int | None) -> float | None:
+    """1 / sqrt(head_dim), where it is known."""
     return None if channels is None else channels**-0.5
 
 

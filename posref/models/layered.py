@@ -80,7 +80,7 @@ class LayeredRope:
         return Block(values, config.reading, where)
 
     def _encoding(self, config: Block, kind: str, block: Block, layers: tuple[int, ...] | None) -> Encoding:
-        beside = config if self.beside else config.replaced(_lengths(config))
+        beside = config if self.beside else config.replaced(_lengths(config), counts=False)
         rope = read_parameters(beside, self.keys[kind], block)
         channels = self._head_dim(config, kind)
         return rope_encoding(

@@ -106,6 +106,7 @@ FAMILIES: dict[str, Reader] = {
     "ijepa": _table(768, 224, 16, 0),
     "instructblip_vision_model": BLIP2,
     "instructblipvideo_vision_model": BLIP2,
+    "intern_vit_6b": _table(3200, 224, 14, resampling="bicubic"),
     "internvl_vision": _table(1024, 448, 14, resampling="bicubic"),
     "janus_vision_model": _table(1024, 384, 16, 0),
     "kosmos_2_vision_model": _table(1024, 224, 14),

@@ -26,7 +26,7 @@ def step3p5(config: Block) -> list[Encoding]:
     found: list[Encoding] = []
     for kind in present:
         own = blocks.block(kind) if nested and blocks is not None else _assembled(config, kinds or (FULL,), kind)
-        bare = config.replaced({"max_position_embeddings": config.raw("max_position_embeddings")})
+        bare = config.replaced({"max_position_embeddings": config.raw("max_position_embeddings")}, counts=False)
         rope = read_parameters(bare, RopeKeys(partial=1.0), own)
         channels = shape.head_dim(config, 128)
         found.append(

@@ -151,7 +151,6 @@ FAMILIES: dict[str, Reader] = {
     "molmo2_text": PlainRope(head_dim=128),
     "moshi": PlainRope(),
     "nanochat": PlainRope(inverse=True),
-    "nomic_bert": PlainRope(RopeKeys(base=1000.0)),
     "openai_privacy_filter": PlainRope(RopeKeys(base=150000.0, block=GPT_OSS_BLOCK), layout="interleaved", head_dim=64),
     "phimoe": PlainRope(RopeKeys(base=1e6)),
     "sarvam_moe": PlainRope(RopeKeys(base=8e6, partial=1.0), head_dim=64),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from posref._arguments import shown
-from posref.models import biases, shape
+from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.axes import MRope
 from posref.models.composite import KEYS, read_part
@@ -42,12 +42,15 @@ OWN_RULES = (  # to transformers; their rope keys tell too little
 WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)
 
 
+PARTS = {"text_config": "text", "llm_config": "text", "language_config": "text", **KEYS}
+
+
 def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
     """What the keys tell; None where they tell nothing."""
     if model_type in OWN_RULES or _of_patches(config):
         return None
     who = "no model_type" if model_type is None else f"model_type {shown(model_type)}"
-    for component in KEYS:
+    for component in PARTS:
         if isinstance(config.raw(component), Mapping):
             return _parts(config, who)
     known = _by_architecture(config) if model_type is None else None
@@ -74,7 +77,10 @@ def _parts(config: Block, who: str) -> list[Encoding]:
     """A model of several parts: each by its own model_type, or the text by its keys."""
     config.note("unknown", f"{who}; read part by part")
     found: list[Encoding] = []
-    for key, component in KEYS.items():
+    flat = not any(isinstance(config.raw(key), Mapping) for key, component in PARTS.items() if component == "text")
+    if flat and any(config.raw(key) is not None for key in ROPE_KEYS):
+        found += _rope(config, who)
+    for key, component in PARTS.items():
         part = config.block(key)
         if part is None:
             continue
@@ -184,26 +190,6 @@ def _like_bert(config: Block, who: str) -> list[Encoding] | None:
     return Learned()(config)
 
 
-def _alibi_encoder(config: Block) -> list[Encoding]:
-    """MosaicBERT and DNABERT-2: ALiBi by the distance in both directions."""
-    if config.word("position_embedding_type") != "alibi":
-        return _like_bert(config, "no model_type") or []
-    encoding = biases.alibi(config, ("num_attention_heads",), ("num_hidden_layers",))
-    return [replace(encoding, form="distance")]
-
-
-def _nomic(config: Block) -> list[Encoding]:
-    """Nomic BERT's own keys; the longest text is ``n_positions``."""
-    layout = "interleaved" if config.boolean("rotary_emb_interleaved") else "half"
-    names = (("hidden_size", "n_embd"), ("num_attention_heads", "n_head"))
-    reader = PlainRope(
-        RopeKeys(base_key="rotary_emb_base", partial=1.0, partial_key="rotary_emb_fraction"),
-        layout=layout,
-        channels=lambda block: shape.head_dim(block, names=names),
-    )
-    return reader(config)
-
-
 def _swin(config: Block) -> list[Encoding]:
     config.note("not known yet", "Swin and Swin V2 have the same keys and other biases; model_type is not given")
     return []
@@ -217,7 +203,7 @@ SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] 
     ("rotary_value", "roformer"): None,
     ("relative_attention", "position_buckets", "pos_att_type", "deberta-v2"): None,
     ("relative_attention", "pos_att_type", "deberta"): None,
-    ("rotary_emb_fraction", "nomic_bert"): _nomic,
-    ("alibi_starting_size", "position_embedding_type", "an encoder with ALiBi"): _alibi_encoder,
+    ("rotary_emb_fraction", "nomic_bert"): None,
+    ("alibi_starting_size", "bert"): None,
     ("window_size", "depths", "num_heads", "embed_dim", "swin or swinv2"): _swin,
 }

@@ -201,6 +201,7 @@ FAMILIES: dict[str, Reader] = {
     "minicpm": PlainRope(),
     "nemotron-nas": nemotron_nas,
     "orion": PlainRope(),
+    "mixformer-sequential": phi_msft,
     "phi-msft": phi_msft,
     "phi3_v": text_only(PlainRope(PHI3_KEYS), "vision"),
     "phi4mm": text_only(PlainRope(PHI3_KEYS), "vision", "audio"),

@@ -225,7 +225,6 @@ FAMILIES: dict[str, Reader] = {
     "trocr": trocr,
     "xlm": xlm,
     "bart": BART,
-    "bert": Learned(),
     "bert-generation": Learned(),
     "big_bird": Learned(),
     "bigbird_pegasus": BLENDERBOT,
@@ -263,6 +262,5 @@ FAMILIES: dict[str, Reader] = {
     "voxtral_encoder": audio_table,
     "whisper": whisper,
     "xglm": xglm,
-    "xlm-roberta": ROBERTA,
     "xlm-roberta-xl": ROBERTA,
 }

@@ -152,7 +152,7 @@ def test_longrope_of_models_with_towers(name, seq_len):
         ("dinov3-vits16", "pos_embed_rope_base makes it dinov3_vit"),
         ("roformer-chinese-base", "rotary_value makes it roformer"),
         ("deberta-v3-base-microsoft-format", "make it deberta-v2"),
-        ("DNABERT-2-117M-fixture", "make it an encoder with ALiBi"),
+        ("DNABERT-2-117M-fixture", "alibi_starting_size makes it bert"),
         ("Llama-2-7b-longlora-32k-snippet", "read by its rope keys, layout assumed half"),
         ("gemma-3-12b", "rope_local_base_freq makes it gemma3_text"),
     ],
