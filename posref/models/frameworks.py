@@ -33,12 +33,15 @@ class Family:
         Under which names it looks for the rope block.
     keys
         The keys that it takes from there; None is all.
+    unscaled
+        Whether it takes nothing from the rope block but its ``rope_theta``.
     """
 
     kinds: Collection[str] | None = None
     base: float | str | None = "class"
     blocks: Collection[str] = (NEW, OLD)
     keys: Collection[str] | None = None
+    unscaled: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ VLLM = _of(
     "llama mistral ministral3 mixtral qwen2 qwen2_moe qwen3 qwen3_moe phi3 cohere cohere2 granite olmoe exaone4 exaone_moe"
     " apertus nemotron stablelm falcon_h1 deepseek_v2 deepseek_v3 llama4_text gemma4_text"
     " qwen2_vl_text qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text"
+    " exaone falcon gemma gemma2 gemma3_text glm4 glm4_moe modernbert qwen3_next"
 ) | {
     **_of("minicpm internlm2 orion kimi_k2", TOLD),
     "gpt_oss": Family(
@@ -142,9 +146,12 @@ VLLM = _of(
 }
 SGLANG = _of(
     "llama mistral ministral3 phi3 qwen2 qwen2_moe qwen3 qwen3_moe cohere cohere2 granite olmoe olmo2 exaone4 exaone_moe apertus"
-    " arcee falcon_h1 deepseek_v2 deepseek_v3 gpt_oss llama4_text gemma4_text"
+    " arcee glm4 glm4_moe falcon_h1 deepseek_v2 deepseek_v3 gpt_oss llama4_text gemma4_text"
     " qwen2_vl_text qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text"
-) | _of("minicpm internlm2 orion kimi_k2", TOLD)
+) | {
+    **_of("minicpm internlm2 orion kimi_k2", TOLD),
+    **_of("gemma gemma2 mixtral starcoder2", Family(unscaled=True)),
+}
 MLX = {
     **_of("llama mistral bitnet olmo2 olmoe seed_oss deepseek_v3 kimi_k2", Family(base=10000.0, blocks=(OLD,))),
     **_of("apertus exaone granite minicpm qwen2 qwen2_vl_text qwen2_5_vl_text", Family(base=None, blocks=(OLD,))),
@@ -152,6 +159,12 @@ MLX = {
     **_of("ministral3 gemma4_text", Family(base=None, blocks=(NEW,))),
     "gpt_oss": Family(base=None, blocks=(OLD,)),
     "phi3": Family(("default", "longrope"), None, (OLD,)),
+    **_of("gemma gemma2", Family(base=10000.0, blocks=(OLD,), unscaled=True)),
+    "cohere": Family(base=8e6, blocks=(OLD,), unscaled=True),
+    "cohere2": Family(base=50000.0, blocks=(OLD,), unscaled=True),
+    "mixtral": Family(base=1e6, blocks=(OLD,), unscaled=True),
+    "qwen3_moe": Family(base=None, blocks=(OLD,), unscaled=True),
+    "starcoder2": Family(base=100000.0, blocks=(OLD,), unscaled=True),
 }
 EXLLAMA = {
     **_of(

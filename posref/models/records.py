@@ -22,7 +22,8 @@ class Encoding:
         ``"text"``, ``"vision"`` or ``"audio"``.
     part
         None for the plain attention; ``"mla"`` for the part of a head that multi-head latent attention rotates, ``"indexer"`` for
-        that of the heads that choose which keys a query sees.
+        that of the heads that choose which keys a query sees; in models of several stacks the name of one (``"encoder"``,
+        ``"decoder"``, ``"codec"``, ...).
     layers
         Indices of the layers that have it; None where the file does not tell, and for what is added to the embeddings.
     """

@@ -71,6 +71,9 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
     framework = framework_of(config)
     kinds = {**framework.kinds, **(keys.kinds if framework.class_kinds else {})}
     kind = rope_type(block, keys.older_types, tuple({**KINDS, **keys.kinds, **kinds}))
+    if framework.family(config).unscaled and kind != "default":
+        block.note("ignored", f"{block.where}, of type {kind!r}: {framework.name}'s model takes the base alone")
+        kind = "default"
     framework.check_kind(config, block, kind, keys.kinds)
     base = _base(config, keys, block)
     partial = None

@@ -270,6 +270,32 @@ def test_proportional():
     np.testing.assert_allclose(global_one(odd, "mlx").inv_freq, wanted, rtol=16 * U)
 
 
+@pytest.mark.parametrize(
+    ("framework", "model_type"),
+    [("mlx", "qwen3_moe"), ("mlx", "mixtral"), ("mlx", "cohere"), ("sglang", "mixtral"), ("sglang", "starcoder2")],
+)
+def test_models_that_drop_the_scaling(framework, model_type):
+    """Some of mlx-lm's and sglang's models hand the base to a plain rotation, and nothing else."""
+    values = scaled(YARN, model_type=model_type, head_dim=128)
+    found = one(values, framework)
+    assert (found.scaling, found.attention_factor) == (None, 1.0)
+    assert found.inv_freq == one({**values, "rope_scaling": None}).inv_freq
+    assert one(values).scaling is not None
+    told_so = f"ignored: rope_scaling, of type 'yarn': {framework}'s model takes the base alone"
+    assert told_so in read_config(values, framework=framework).notes
+    angles, lines = told(values)
+    assert angles[framework] > 1
+    assert "no scaling" in lines[framework]
+
+
+@pytest.mark.parametrize("model_type", ["mixtral", "starcoder2", "cohere2"])
+def test_bases_that_are_not_there(model_type):
+    """Of mlx-lm: 1e6, 1e5, 5e4."""
+    values = {key: value for key, value in LLAMA.items() if key != "rope_theta"} | {"model_type": model_type}
+    wanted = {"mixtral": 1e6, "starcoder2": 1e5, "cohere2": 5e4}[model_type]
+    assert one({**values, "sliding_window": 8}, "mlx").base == wanted
+
+
 def test_pairs_beyond_their_section():
     """Qwen3-VL's [24, 20, 20]: ggml's operation gives pairs 61 and 62 to a fourth axis, which is 0 for text."""
     path = CONFIGS / "Qwen3-VL-2B-Instruct.json"
