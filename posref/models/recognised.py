@@ -28,6 +28,9 @@ OWN_RULES = (  # to transformers; their rope keys tell too little
     *(
         "beam",
         "cohere_compass_text",
+        "efficientloftr",
+        "eomt_dinov3",
+        "sapiens2",
         "dory",
         "dots3_note_text",
         "glm5_next_text",
