@@ -47,7 +47,7 @@ ELSEWHERE |= dict.fromkeys(
             "step3p5",
             "t5_gemma_module",
         ),
-        *("t5gemma2_decoder", "t5gemma2_text", "voxtral_realtime_text", "zaya"),
+        *("dbrx", "t5gemma2_decoder", "t5gemma2_text", "voxtral_realtime_text", "zaya"),
     ),
     "takes more than token ids, or has no model of its own; compared in test_stacks_as_transformers",
 )

@@ -20,6 +20,7 @@ ELSEWHERE = {
     "blip_text_model": "AutoModel does not know it by itself",
     "musicgen_decoder": "its table is made when it is used; compared below",
     "musicgen_melody_decoder": "as musicgen_decoder",
+    "layoutlmv2": "it needs detectron2",
     "pegasus_x": "it has no table, but makes the sinusoids when it is used",
     "gpt-sw3": "a tokenizer's name; the model is GPT-2",
 }

@@ -112,7 +112,11 @@ SIZES = {
     "qwen3_vl_vision": {"num_position_embeddings": 36, "hidden_size": 64, "num_heads": 2},
     "kimi_k25_vision": {"pos_emb_height": 6, "pos_emb_width": 6, "hidden_size": 64, "num_attention_heads": 2},
 }
-ELSEWHERE = ("git_vision_model", "owlv2_vision_model")  # no defaults of their own, or those of another class
+ELSEWHERE = (
+    "git_vision_model",
+    "owlv2_vision_model",
+    "intern_vit_6b",
+)  # no defaults of their own, or those of another class
 
 
 def learned(values):
