@@ -1,6 +1,6 @@
-"""Every fault of the catalogue is caught, in each library and type that it makes sense for, and only where it is.
+"""The catalogue of faults: what each says of itself, and the textbook ones in every type, where they show and where not.
 
-``pytest -rP`` prints the matrix.
+That every fault is caught is in ``test_every_fault_is_caught.py``.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from posref_array import bind
 from posref_conformance.backend import Backend, describe, load
 from posref_conformance.cases import checks
-from posref_conformance.faults import FAULTS, Fault
+from posref_conformance.faults import FAULTS, KINDS, Fault, both
 from posref_conformance.verdict import FAILED, PASSED, Result, run
 
 LIBRARIES = ("numpy", "torch")
+TEXTBOOK = KINDS["textbook"]
 TYPES = ("float32", "float16", "bfloat16")
 
 
@@ -33,7 +35,7 @@ def _results(backend: Backend) -> list[Result]:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda f: f.id)
+@pytest.mark.parametrize("fault", TEXTBOOK, ids=lambda f: f.id)
 def test_a_fault_is_caught_in_every_type(fault: Fault, library: str) -> None:
     functions = fault.functions(_namespace(library))
     for dtype in TYPES:
@@ -45,7 +47,7 @@ def test_a_fault_is_caught_in_every_type(fault: Fault, library: str) -> None:
         assert {check.partition("/")[0] for check in failed} == set(functions)  # in each function that it makes wrong
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda f: f.id)
+@pytest.mark.parametrize("fault", TEXTBOOK, ids=lambda f: f.id)
 def test_functions_that_a_fault_does_not_touch_pass_beside_it(fault: Fault) -> None:
     xp = _namespace("numpy")
     right = {k: v for k, v in vars(bind(xp)).items() if callable(v)}
@@ -82,7 +84,7 @@ TELLING = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda f: f.id)
+@pytest.mark.parametrize("fault", TEXTBOOK, ids=lambda f: f.id)
 def test_a_fault_fails_where_it_shows_and_passes_where_it_does_not(fault: Fault) -> None:
     results = {r.id: r for r in _results(describe(fault.id, fault.backend()))}
     harmless, telling = TELLING[fault.id]
@@ -110,7 +112,28 @@ def test_a_fault_describes_itself_in_lines_and_is_found_by_its_id(fault: Fault) 
     assert fault.sentence.startswith("You")  # it is said to the person who made it
     assert fault.source
     assert "\n" not in fault.source
+    assert len(fault.functions(_namespace(fault.needs or "numpy"))) > 0
     assert load(f"fault:{fault.id}").name == f"fault:{fault.id}"
+
+
+def test_ids_are_given_once() -> None:
+    assert len(FAULTS) == sum(map(len, KINDS.values()))
+
+
+def test_two_faults_at_once_are_wrong_in_both_ways() -> None:
+    """Backwards, and by the angle of the next position: neither alone gives what comes out."""
+    xp = _namespace("numpy")
+    x, p = xp.reshape(xp.arange(8.0), (2, 4)), xp.asarray([3, 5])
+    pair = both(FAULTS["turns-backwards"], FAULTS["positions-from-1"])
+    got = pair.functions(xp)["rope"](x, p)
+    angle = np.asarray([4.0, 6.0])[:, None] * np.asarray([1.0, 0.01])
+    a, b = x[:, :2], x[:, 2:]
+    expected = np.concatenate([a * np.cos(angle) + b * np.sin(angle), b * np.cos(angle) - a * np.sin(angle)], axis=-1)
+    assert np.allclose(got, expected, rtol=1e-12)
+    for alone in (FAULTS["turns-backwards"], FAULTS["positions-from-1"]):
+        assert not np.allclose(alone.functions(xp)["rope"](x, p), expected)
+    assert pair.id == "turns-backwards+positions-from-1"
+    assert set(pair.source.split("; ")) >= {"karpathy/nanochat PR #489", "huggingface/transformers issue #45325"}
 
 
 def test_a_fault_by_the_command(posref_command: Any) -> None:

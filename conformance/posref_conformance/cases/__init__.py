@@ -25,6 +25,7 @@ from posref_conformance.cases import (
     rotation,
     scalings,
     sizes,
+    telling,
     windows,
 )
 
@@ -45,6 +46,7 @@ CASES: tuple[Case, ...] = (
     *attention.CASES,
     *sizes.CASES,
     *gradients.CASES,
+    *telling.CASES,
 )
 
 

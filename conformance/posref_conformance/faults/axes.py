@@ -29,9 +29,7 @@ def _map_of(change: Callable[[list[int], list[int]], list[int]]) -> Any:
 
 def _one_too_many(axes: list[int], sections: list[int]) -> list[int]:
     n = len(sections)
-    return [
-        next((a for a in range(1, n) if i % n == a and i <= n * sections[a] + a), 0) for i in range(len(axes))
-    ]
+    return [next((a for a in range(1, n) if i % n == a and i <= n * sections[a] + a), 0) for i in range(len(axes))]
 
 
 def _moved(axes: list[int], sections: list[int]) -> list[int]:
@@ -179,7 +177,11 @@ FAULTS = (
         "huggingface/pytorch-image-models PR #2692",
         keywords(
             ("rope_axes_inv_freq", "rope_axes_table"),
-            lambda k: k if isinstance(k.get("base"), tuple) or isinstance(k.get("scaling"), tuple) else {**k, "ladder": "shared"},
+            lambda k: (
+                k
+                if isinstance(k.get("base"), tuple) or isinstance(k.get("scaling"), tuple)
+                else {**k, "ladder": "shared"}
+            ),
         ),
     ),
     Fault(

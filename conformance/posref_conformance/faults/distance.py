@@ -139,7 +139,9 @@ def _as_rope(right: Any, xp: Any) -> Functions:
 
 
 def _not_rotated(k: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in k.items() if name not in ("q_positions", "k_positions", "inv_freq", "layout")}
+    return {
+        name: value for name, value in k.items() if name not in ("q_positions", "k_positions", "inv_freq", "layout")
+    }
 
 
 FAULTS = (

@@ -18,7 +18,9 @@ def _of_plain(change: Callable[[Any, Any, int, float], Any]) -> Any:
     def changed(right: Any, xp: Any, dim: int, *, base: float = 10000.0, **scaled: Any) -> Any:
         plain = right.rope_inv_freq(dim, base=base)
         wrong = change(xp, plain, dim, base)
-        return wrong if scaled.get("scaling") is None else wrong * (right.rope_inv_freq(dim, base=base, **scaled) / plain)
+        return (
+            wrong if scaled.get("scaling") is None else wrong * (right.rope_inv_freq(dim, base=base, **scaled) / plain)
+        )
 
     return frequencies(changed)
 

@@ -8,7 +8,15 @@ from typing import Any
 from posref_conformance.faults._change import counted, narrow
 from posref_conformance.faults._fault import Fault, Functions, Wrong
 
-MADE_OF_POSITIONS = ("rope_cos_sin", "rope_table", "rope_axes_cos_sin", "sinusoidal", "alibi_bias", "t5_bias", "log_n_scale")
+MADE_OF_POSITIONS = (
+    "rope_cos_sin",
+    "rope_table",
+    "rope_axes_cos_sin",
+    "sinusoidal",
+    "alibi_bias",
+    "t5_bias",
+    "log_n_scale",
+)
 
 
 def _shape(a: Any) -> Any:
@@ -77,20 +85,25 @@ def _longest(right: Any, xp: Any) -> Functions:
 
 
 def _rebuilt_in_16_bits(right: Any, xp: Any) -> Functions:
-    longest: list[int] = []
+    def table() -> Callable[..., Any]:
+        longest: list[int] = []
 
-    def rope_table(positions: Any, dim: int, **kwargs: Any) -> Any:
-        end = int(xp.max(positions)) + 1 if positions.shape and 0 not in positions.shape else 0
-        w = right.rope_inv_freq(dim, **{k: v for k, v in kwargs.items() if k in ("base", "scaling", "seq_len")})
-        if longest and end > longest[0]:
-            w = narrow(xp, w, "bfloat16")
-        longest[:] = longest or [end]
-        return right.rope_cos_sin(positions, w)
+        def rope_table(positions: Any, dim: int, **kwargs: Any) -> Any:
+            end = int(xp.max(positions)) + 1 if positions.shape and 0 not in positions.shape else 0
+            w = right.rope_inv_freq(dim, **{k: v for k, v in kwargs.items() if k != "attention_factor"})
+            if longest and end > longest[0]:
+                w = narrow(xp, w, "bfloat16")
+            longest[:] = longest or [end]
+            return right.rope_cos_sin(positions, w)
+
+        return rope_table
+
+    of_rope = table()
 
     def rope(x: Any, positions: Any, *, base: float = 10000.0, layout: str = "half") -> Any:
-        return right.rope_apply(x, *rope_table(positions, x.shape[-1], base=base), layout=layout)
+        return right.rope_apply(x, *of_rope(positions, x.shape[-1], base=base), layout=layout)
 
-    return {"rope_table": rope_table, "rope": rope}
+    return {"rope_table": table(), "rope": rope}
 
 
 def _own_counter(right: Any, xp: Any) -> Functions:

@@ -109,7 +109,9 @@ FAULTS = (
         "You hide what may be seen.",
         "True is where a query may look.",
         "tutorials",
-        keywords(("attention", "linear_attention"), lambda k: {**k, "mask": ~k["mask"]} if k.get("mask") is not None else k),
+        keywords(
+            ("attention", "linear_attention"), lambda k: {**k, "mask": ~k["mask"]} if k.get("mask") is not None else k
+        ),
     ),
     Fault(
         "mask-ignored",

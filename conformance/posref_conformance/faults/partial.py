@@ -19,9 +19,7 @@ def _exponent_over_head(right: Any, xp: Any) -> Functions:
     return {"rope": rope}
 
 
-def _pairs_over_head(
-    right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, offset: int = 0, inverse: bool = False
-) -> Any:
+def _pairs_over_head(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, offset: int = 0, inverse: bool = False) -> Any:
     pairs, half = cos.shape[-1], (x.shape[-1] - offset) // 2
     padding = [xp.ones_like(x[..., : half - pairs]), xp.zeros_like(x[..., : half - pairs])]
     shape = (*x.shape[:-1], pairs)

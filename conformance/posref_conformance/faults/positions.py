@@ -52,7 +52,7 @@ def _wrapped(xp: Any, p: Any, size: int) -> Any:
 
 
 def _int32(xp: Any, p: Any) -> Any:
-    return xp.remainder(p + 2**31, 2**32) - 2**31
+    return xp.remainder(xp.astype(p, xp.int64) + 2**31, 2**32) - 2**31
 
 
 def _plus_head(right: Any, xp: Any) -> Functions:
@@ -175,7 +175,7 @@ FAULTS = (
         "You exchange the batch and the sequence axis of the positions.",
         "Broadcast them as (batch, sequence): write [:, -1:], not [:, -1].",
         "bojone/rerope issue #17; Blaizzy/mlx-vlm PR #1883",
-        positions(_axes_exchanged, {**BATCHED, **{n: (0,) for n in OUTER}}),
+        positions(_axes_exchanged, {**BATCHED, **dict.fromkeys(OUTER, (0,))}),
     ),
     Fault(
         "offsets-as-a-sequence",
@@ -203,7 +203,7 @@ FAULTS = (
         "You give what lies beyond your table the row of its end.",
         "Make the table as long as the positions, a scaling's factor included, or refuse.",
         "vllm-project/vllm-ascend PR #1266",
-        positions(lambda xp, p: xp.where(p > 2047, xp.full_like(p, 2047), p)),
+        positions(lambda xp, p: xp.where(p > 2047, 2047 + xp.zeros_like(p), p)),
     ),
     Fault(
         "unrotated-beyond-the-table",
@@ -238,7 +238,7 @@ FAULTS = (
         "You cut off the fractions of positions.",
         "Multiply before you round, and keep positions real where they are real.",
         "huggingface/transformers PR #48669; EvolvingLMMs-Lab/lmms-eval issue #1393",
-        positions(lambda xp, p: xp.trunc(p), {n: i for n, i in ABSOLUTE.items() if n not in ("ssmax_scale",)}),
+        positions(lambda xp, p: xp.trunc(p), {n: i for n, i in ABSOLUTE.items() if n != "llama4_scale"}),
     ),
     Fault(
         "positions-without-sign",

@@ -175,7 +175,7 @@ FAULTS = (
         "Your factor on the logits went through bfloat16.",
         "Compute it in float32 or wider.",
         "mindspore-lab/mindone PR #670",
-        _results_in("bfloat16", "log_n_scale", "llama4_scale", "xpos_scale", "length_scale"),
+        _results_in("bfloat16", "log_n_scale", "llama4_scale", "xpos_scale"),
     ),
     Fault(
         "embedding-in-bfloat16",

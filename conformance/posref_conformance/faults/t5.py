@@ -23,7 +23,9 @@ def _buckets(log_bucket: Callable[[Any, Any, int, int, int], Any], *, limit: boo
             r = xp.astype(relative_position, xp.int64)
             d = xp.abs(r) if bidirectional else xp.where(r < 0, -r, xp.zeros_like(r))
             exact = n // 2
-            large = xp.astype(log_bucket(xp, xp.astype(xp.where(d > 0, d, 1), xp.float64), exact, n, max_distance), xp.int64)
+            large = xp.astype(
+                log_bucket(xp, xp.astype(xp.where(d > 0, d, 1), xp.float64), exact, n, max_distance), xp.int64
+            )
             large = xp.where(large > n - 1, n - 1, large) if limit else large
             bucket = xp.where(d < exact, d, large)
             return bucket + n * xp.astype(r > 0, xp.int64) if bidirectional else bucket

@@ -6,6 +6,7 @@ from typing import Any
 
 from posref_conformance.faults._fault import Fault, Functions
 
+
 def _interleaved_in_halves_out(right: Any, xp: Any) -> Functions:
     def rope_apply(x: Any, cos: Any, sin: Any, *, layout: str = "half") -> Any:
         output = "half" if layout == "interleaved" else layout

@@ -1,0 +1,113 @@
+"""Every fault of the catalogue is caught, in each library and type that it can be made in. ``pytest -rP`` prints by which checks.
+
+The whole matrix of faults and checks: ``python tests/scripts/fault_matrix.py``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from posref_conformance.backend import describe
+from posref_conformance.case import FLOATS
+from posref_conformance.cases import CASES, checks
+from posref_conformance.faults import FAULTS, Fault, both
+from posref_conformance.verdict import FAILED, run
+
+LIBRARIES = ("numpy", "torch")
+NARROW = {case.function for case in CASES if "bfloat16" in case.dtypes}  # functions with data in 16 bits
+
+ONLY_WIDE = {  # what cannot be seen, or is no mistake, where data are in 16 bits
+    "bias-in-bfloat16": "there it is the data's own type",
+    "tables-in-bfloat16": "there it is a precision profile, 'table'",
+    "tables-in-float16": "there it is a precision profile, 'table'",
+    "rotation-in-bfloat16": "there it is a precision profile, 'native'",
+    "rows-beyond-65535": "the check with so many rows is in float32 alone",
+    "table-kept-for-all-types": "the table is kept in the first type, which is the one",
+    "first-half-of-the-table-for-both": "",
+}
+
+
+def _namespace(library: str) -> Any:
+    pytest.importorskip(library, reason=f"needs the {library} extra")
+    return importlib.import_module(f"array_api_compat.{library}")
+
+
+def _caught(fault: Fault, library: str, dtypes: tuple[str, ...]) -> dict[str, str]:
+    """Each function that a fault makes wrong, and the first check that catches it."""
+    functions = fault.functions(_namespace(library))
+    backend = describe(fault.id, SimpleNamespace(**functions, arrays=library, dtypes=list(dtypes)))
+    asked = [(c, d) for c, d in checks(backend) if c.function in functions]
+    found: dict[str, str] = {}
+    for case, dtype in asked:
+        if case.function not in found and run(backend, case, dtype).status == FAILED:
+            found[case.function] = case.check_id(dtype)
+    return found
+
+
+PLANTED = [
+    pytest.param(fault, library, id=f"{fault.id}-{library}")
+    for fault in FAULTS.values()
+    for library in LIBRARIES
+    if fault.needs in (None, library)
+]
+
+
+@pytest.mark.parametrize(("fault", "library"), PLANTED)
+def test_every_function_that_a_fault_makes_wrong_is_caught(fault: Fault, library: str) -> None:
+    caught = _caught(fault, library, FLOATS)
+    print(f"{fault.id:40} {library:6} {', '.join(caught.values())}")
+    gradients = ("rope_apply", "rope") if fault.needs else fault.functions(_namespace(library))
+    assert set(caught) == set(gradients)
+
+
+@pytest.mark.parametrize(("fault", "library"), PLANTED)
+def test_a_fault_is_caught_in_16_bits(fault: Fault, library: str) -> None:
+    if not NARROW & set(fault.functions(_namespace(library))):
+        pytest.skip("none of its functions has data in 16 bits")
+    dtype = "bfloat16" if library == "torch" else "float16"
+    caught = {name: check for name, check in _caught_narrow(fault, library, dtype).items() if name in NARROW}
+    assert bool(caught) is (fault.id not in ONLY_WIDE)
+
+
+def _caught_narrow(fault: Fault, library: str, dtype: str) -> dict[str, str]:
+    functions = fault.functions(_namespace(library))
+    backend = describe(fault.id, SimpleNamespace(**functions, arrays=library, dtypes=[dtype]))
+    for case, kind in checks(backend):
+        if case.function in functions and kind == dtype and run(backend, case, kind).status == FAILED:
+            return {case.function: case.check_id(kind)}
+    return {}
+
+
+PAIRS = [
+    (a, b)
+    for a in ("layout-always-half", "layout-always-interleaved", "interleaved-in-halves-out")
+    for b in (
+        "turns-backwards",
+        "positions-from-1",
+        "counts-from-0",
+        "base-ignored",
+        "positions-in-bfloat16",
+        "scaling-ignored",
+    )
+] + [
+    ("turns-backwards", "positions-from-1"),
+    ("turns-backwards", "positions-doubled"),
+    ("base-ignored", "positions-from-1"),
+    ("attention-factor-squared", "scaling-factor-squared"),
+    ("alibi-slopes-start-at-one", "alibi-no-slopes"),
+    ("alibi-favours-distant-keys", "bias-queries-from-0"),
+    ("t5-sign-of-the-distance", "t5-always-bidirectional"),
+    ("flipped-twice", "shift-always-1"),
+    ("height-and-width-exchanged", "ladder-always-shared"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda f: f)
+def test_two_faults_do_not_hide_each_other(first: str, second: str) -> None:
+    pair = both(FAULTS[first], FAULTS[second])
+    caught = _caught(pair, "numpy", ("float32",))
+    assert set(caught) == set(pair.functions(_namespace("numpy")))
