@@ -17,8 +17,11 @@ from posref_conformance.cases import CASES, checks
 from posref_conformance.faults import FAULTS, Fault, both
 from posref_conformance.verdict import FAILED, run
 
+pytestmark = pytest.mark.usefixtures("reference_once")
+
 LIBRARIES = ("numpy", "torch")
-NARROW = {case.function for case in CASES if "bfloat16" in case.dtypes}  # functions with data in 16 bits
+NARROW = ("float16", "bfloat16")
+WITH_NARROW_DATA = {case.function for case in CASES if "bfloat16" in case.dtypes}
 
 ONLY_WIDE = {  # what cannot be seen, or is no mistake, where data are in 16 bits
     "bias-in-bfloat16": "there it is the data's own type",
@@ -27,7 +30,6 @@ ONLY_WIDE = {  # what cannot be seen, or is no mistake, where data are in 16 bit
     "rotation-in-bfloat16": "there it is a precision profile, 'native'",
     "rows-beyond-65535": "the check with so many rows is in float32 alone",
     "table-kept-for-all-types": "the table is kept in the first type, which is the one",
-    "first-half-of-the-table-for-both": "",
 }
 
 
@@ -37,14 +39,14 @@ def _namespace(library: str) -> Any:
 
 
 def _caught(fault: Fault, library: str, dtypes: tuple[str, ...]) -> dict[str, str]:
-    """Each function that a fault makes wrong, and the first check that catches it."""
+    """Each function that a fault makes wrong, and the first check that catches it; under ``""`` the first one in 16 bits."""
     functions = fault.functions(_namespace(library))
     backend = describe(fault.id, SimpleNamespace(**functions, arrays=library, dtypes=list(dtypes)))
-    asked = [(c, d) for c, d in checks(backend) if c.function in functions]
     found: dict[str, str] = {}
-    for case, dtype in asked:
-        if case.function not in found and run(backend, case, dtype).status == FAILED:
-            found[case.function] = case.check_id(dtype)
+    for case, dtype in checks(backend, [c for c in CASES if c.function in functions]):
+        wanted = {case.function} | ({""} if dtype in NARROW else set()) - set(found)
+        if wanted - set(found) and run(backend, case, dtype).status == FAILED:
+            found |= dict.fromkeys(wanted - set(found), case.check_id(dtype))
     return found
 
 
@@ -60,26 +62,10 @@ PLANTED = [
 def test_every_function_that_a_fault_makes_wrong_is_caught(fault: Fault, library: str) -> None:
     caught = _caught(fault, library, FLOATS)
     print(f"{fault.id:40} {library:6} {', '.join(caught.values())}")
-    gradients = ("rope_apply", "rope") if fault.needs else fault.functions(_namespace(library))
-    assert set(caught) == set(gradients)
-
-
-@pytest.mark.parametrize(("fault", "library"), PLANTED)
-def test_a_fault_is_caught_in_16_bits(fault: Fault, library: str) -> None:
-    if not NARROW & set(fault.functions(_namespace(library))):
-        pytest.skip("none of its functions has data in 16 bits")
-    dtype = "bfloat16" if library == "torch" else "float16"
-    caught = {name: check for name, check in _caught_narrow(fault, library, dtype).items() if name in NARROW}
-    assert bool(caught) is (fault.id not in ONLY_WIDE)
-
-
-def _caught_narrow(fault: Fault, library: str, dtype: str) -> dict[str, str]:
-    functions = fault.functions(_namespace(library))
-    backend = describe(fault.id, SimpleNamespace(**functions, arrays=library, dtypes=[dtype]))
-    for case, kind in checks(backend):
-        if case.function in functions and kind == dtype and run(backend, case, kind).status == FAILED:
-            return {case.function: case.check_id(kind)}
-    return {}
+    touched = set(fault.functions(_namespace(library)))
+    assert set(caught) - {""} == touched
+    seen_in_16_bits = "" in caught
+    assert seen_in_16_bits is (bool(touched & WITH_NARROW_DATA) and fault.id not in ONLY_WIDE)
 
 
 PAIRS = [

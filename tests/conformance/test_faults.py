@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from posref_array import bind
 from posref_conformance.backend import Backend, describe, load
 from posref_conformance.cases import checks
-from posref_conformance.faults import FAULTS, KINDS, Fault, both
+from posref_conformance.faults import FAULTS, KINDS, UNEXPRESSED, Fault, both
 from posref_conformance.verdict import FAILED, PASSED, Result, run
 
 LIBRARIES = ("numpy", "torch")
@@ -114,6 +115,27 @@ def test_a_fault_describes_itself_in_lines_and_is_found_by_its_id(fault: Fault) 
     assert "\n" not in fault.source
     assert len(fault.functions(_namespace(fault.needs or "numpy"))) > 0
     assert load(f"fault:{fault.id}").name == f"fault:{fault.id}"
+
+
+SOURCES = Path(__file__).parents[1] / "data" / "fault_sources.txt"  # public reports of wrong position encodings
+
+
+def test_every_report_is_expressed_or_said_not_to_be() -> None:
+    reports = SOURCES.read_text(encoding="utf-8").splitlines()
+    assert len(reports) > 190
+    assert reports == sorted(set(reports), key=str.lower)
+    named = {s for record in (*FAULTS.values(), *UNEXPRESSED) for s in record.source.split("; ")}
+    assert sorted(set(reports) - named) == []
+    numbered = {s for s in named if re.search(r"(issue|PR) #\d+$", s) and " before " not in s}
+    assert sorted(numbered - set(reports)) == []  # a number that is not on the list is a slip of the pen
+
+
+@pytest.mark.parametrize("record", UNEXPRESSED, ids=lambda r: r.source.partition(";")[0])
+def test_what_is_not_expressed_has_a_reason_and_names_faults_that_there_are(record: Any) -> None:
+    for text in (record.sentence, record.reason):
+        assert re.fullmatch(r"[A-Za-z][^\n]*[.]", text)
+    nearest = record.reason.partition("Nearest: ")[2].rstrip(".").split(", ")
+    assert [name for name in nearest if name and name not in FAULTS] == []
 
 
 def test_ids_are_given_once() -> None:

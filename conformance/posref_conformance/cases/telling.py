@@ -8,7 +8,7 @@ import numpy as np
 
 import posref
 from posref import DynamicNTKScaling, LongRopeScaling, NTKScaling, YarnScaling
-from posref_conformance.case import Call, Case, Inputs, one, strided
+from posref_conformance.case import FLOATS, Call, Case, Inputs, one, strided
 from posref_conformance.cases.rotary import LONG, SHORT
 
 WHOLE = ("int64",)
@@ -27,7 +27,7 @@ LLAMA_3_2 = posref.Llama3Scaling(32.0, 8192, 1.0, 4.0)
 
 def _rope(name: str, dim: int, *, position: int = 4095, **options: Any) -> Case:
     """One head of one token, where the slow pairs have turned."""
-    return one("rope", name, lambda i: Call((i.data(2, 3, dim), np.arange(3) + position), dict(options)), dtypes=WIDE)
+    return one("rope", name, lambda i: Call((i.data(2, 3, dim), np.arange(3) + position), dict(options)))
 
 
 def _table(name: str, dim: int, **options: Any) -> Case:
@@ -40,7 +40,7 @@ def _lengths(function: str, make: Any) -> Case:
     def build(i: Inputs) -> list[Call]:
         return [Call(make(i), {"scaling": DYNAMIC, "seq_len": n}) for n in (64, 5000, 64)]
 
-    return Case(function, "dynamic-ntk-lengths", build, dtypes=WIDE if function == "rope" else ("default",))
+    return Case(function, "dynamic-ntk-lengths", build, dtypes=FLOATS if function == "rope" else ("default",))
 
 
 def _one_token(function: str, arguments: Any, dtypes: tuple[str, ...] = WHOLE, **options: Any) -> Case:

@@ -11,7 +11,6 @@ import numpy as np
 from posref_conformance import verdict
 from posref_conformance.arrays import arrays_of
 from posref_conformance.backend import Backend
-from posref_conformance.budgets import bounds
 from posref_conformance.case import Call, Case
 from posref_conformance.diagnosis import _candidates, _shapes
 from posref_conformance.diagnosis._outcome import Asked, Failure, Outcome, Values, asked, outcome
@@ -91,7 +90,7 @@ def _failure(check: Asked, seen: Outcome, precision: str) -> Failure:
     name = check.case.function
     right, allowed = [], []
     for call, results in zip(check.calls, seen.results, strict=False):
-        expected = [np.asarray(y) for y in verdict.expected(name, call)]
+        expected = [np.asarray(y) for y in verdict.expected_outputs(name, call)]
         fits = [y.shape for y in results] == [y.shape for y in expected]
         types = ["float64" if name in verdict.INTEGERS else y.dtype.name for y in results]
         right.append(tuple(expected))
@@ -100,7 +99,7 @@ def _failure(check: Asked, seen: Outcome, precision: str) -> Failure:
 
 
 def _loosest(name: str, call: Call, expected: list[Values], types: list[str], precision: str) -> list[Values]:
-    by_profile = bounds(name, verdict.differentiated(call), expected, types)
+    by_profile = verdict.budget(name, call, expected, types)
     return [np.asarray(b) for b in by_profile.get(precision) or by_profile[next(iter(by_profile))]]
 
 

@@ -99,10 +99,11 @@ def _equal(a: Values, b: Values) -> bool:
     return same and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
 
 
-def distance(got: Values, other: Values, bound: Values | None, *, by_row: bool = False) -> float:
+def distance(got: Values, other: Values, bound: Values | None, *, over: str = "element") -> float:
     """How far two results are apart, as a multiple of the bound; infinite where they cannot be compared.
 
-    By row, every element has the largest bound of its row: a wrong result may have it in another place.
+    Over a row or all, every element has the largest bound of them: a wrong result may have it in another place, and the angle of
+    another position.
     """
     if got.shape != other.shape:
         return np.inf
@@ -114,8 +115,8 @@ def distance(got: Values, other: Values, bound: Values | None, *, by_row: bool =
         largest = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
         bound = np.full(a.shape, 8 * unit * largest + SMALLEST["float16"] * (unit > 0))
     elif bound.ndim:  # where the right result has no error, a wrong one may: as much as the rest of its row
-        largest_of_row = np.max(bound, axis=-1, keepdims=True, initial=0.0)
-        bound = largest_of_row + 0 * bound if by_row else np.where(bound > 0, bound, largest_of_row)
+        largest = np.max(bound, axis=None if over == "all" else -1, keepdims=True, initial=0.0)
+        bound = np.where(bound > 0, bound, largest) if over == "element" else largest + 0 * bound
     with np.errstate(divide="ignore", invalid="ignore"):
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         ratio = np.where(same, 0.0, np.abs(a - b) / bound)
@@ -158,15 +159,15 @@ class Failure:
             if len(of_guess) != len(of_seen):
                 return False
             for n, y in enumerate(of_guess):
-                if not (self._is_near(call, n, y) or self._is_near(call, n, y, by_row=True)):
+                if not any(self._is_near(call, n, y, over) for over in ("element", "row", "all")):
                     return False
                 told |= self._off(call, n) > 1
         return told
 
-    def _is_near(self, call: int, n: int, guess: Values, *, by_row: bool = False) -> bool:
+    def _is_near(self, call: int, n: int, guess: Values, over: str) -> bool:
         seen = self.seen.results[call][n]
-        apart, off = distance(seen, guess, self._bound(call, n), by_row=by_row), self._off(call, n, by_row=by_row)
-        return apart <= CLOSE and (off > 1 or not by_row) and (off <= 1 or apart <= NEARER * off)
+        apart, off = distance(seen, guess, self._bound(call, n), over=over), self._off(call, n, over)
+        return apart <= CLOSE and (off > 1 or over == "element") and (off <= 1 or apart <= NEARER * off)
 
     def is_wrong(self) -> bool:
         """Whether what was seen is off by more than its bound."""
@@ -175,8 +176,8 @@ class Failure:
     def _bound(self, call: int, n: int) -> Values | None:
         return self.bounds[call][n] if n < len(self.bounds[call]) else None
 
-    def _off(self, call: int, n: int, *, by_row: bool = False) -> float:
+    def _off(self, call: int, n: int, over: str = "element") -> float:
         right = self.right[call]
         if n >= len(right):
             return np.inf
-        return distance(self.seen.results[call][n], right[n], self._bound(call, n), by_row=by_row)
+        return distance(self.seen.results[call][n], right[n], self._bound(call, n), over=over)

@@ -45,6 +45,10 @@ def _times(c: float, right: Values, seen: Values) -> Values:
     return c * right
 
 
+def _reversed(axis: int, right: Values, seen: Values) -> Values | None:
+    return np.flip(right, axis=-axis) if right.ndim >= axis else None
+
+
 def _of_same_shape(y: Values, z: Values) -> Iterator[Pattern]:
     c = float(f"{_multiple(y, z):.4g}")
     if c not in (0.0, 1.0):
@@ -59,7 +63,7 @@ def _of_same_shape(y: Values, z: Values) -> Iterator[Pattern]:
             "row-constant",
             "Your rows differ from the right ones by a constant: a softmax over the row hides it, a mask does not.",
             "Use the distance itself, not only what is left of it under a softmax.",
-            lambda right, seen: right + np.mean(seen - right, axis=-1, keepdims=True),
+            _with_row_constant,
         )
     for axis in range(1, min(y.ndim, len(AXES)) + 1):
         name = AXES[axis - 1]
@@ -67,7 +71,7 @@ def _of_same_shape(y: Values, z: Values) -> Iterator[Pattern]:
             f"reversed-{name}s",
             f"Your result has the order of the {name}s reversed.",
             f"Keep the order of the {name}s.",
-            lambda right, seen, axis=axis: np.flip(right, axis=-axis),  # type: ignore[misc]
+            functools.partial(_reversed, axis),
         )
         order = _order(y, z, axis)
         if order is not None:
@@ -76,12 +80,16 @@ def _of_same_shape(y: Values, z: Values) -> Iterator[Pattern]:
                 f"permuted-{name}s",
                 f"Your result has its {name}s in another order: {shown}.",
                 "A permutation that queries and keys share leaves scores as they are; caches and other kernels see it.",
-                lambda right, seen, axis=axis: _permuted(right, seen, axis),  # type: ignore[misc]
+                functools.partial(_permuted, axis),
             )
 
 
-def _permuted(right: Values, seen: Values, axis: int) -> Values | None:
-    order = _order(np.asarray(right, dtype=np.float64), seen.astype(np.float64), axis)
+def _with_row_constant(right: Values, seen: Values) -> Values | None:
+    return right + np.mean(seen - right, axis=-1, keepdims=True) if right.shape == seen.shape and right.ndim else None
+
+
+def _permuted(axis: int, right: Values, seen: Values) -> Values | None:
+    order = _order(right, seen.astype(np.float64), axis) if right.ndim >= axis and right.shape == seen.shape else None
     return None if order is None else np.take(right, order, axis=-axis)
 
 
@@ -96,6 +104,10 @@ def _order(y: Values, z: Values, axis: int) -> list[int] | None:
     return order if sorted(order) == list(range(n)) and order != list(range(n)) else None
 
 
+def _transposed(axes: tuple[int, ...], right: Values, seen: Values) -> Values | None:
+    return np.transpose(right, axes) if right.ndim == len(axes) else None
+
+
 def _of_other_shape(y: Values, z: Values) -> Iterator[Pattern]:
     if y.ndim != z.ndim or sorted(y.shape) != sorted(z.shape):
         return
@@ -105,7 +117,7 @@ def _of_other_shape(y: Values, z: Values) -> Iterator[Pattern]:
                 "axes-exchanged",
                 f"Your result has its axes in the order {axes}.",
                 "Move them back: the order is (..., heads, queries, keys) or (..., sequence, channels).",
-                lambda right, seen, axes=axes: np.transpose(right, axes),  # type: ignore[misc]
+                functools.partial(_transposed, axes),
             )
 
 

@@ -15,12 +15,14 @@ from posref_conformance.faults import (
     partial,
     positions,
     precision,
+    relative,
     scaling,
     sign,
     t5,
 )
 from posref_conformance.faults._fault import Fault, both
 from posref_conformance.faults.textbook import TEXTBOOK
+from posref_conformance.faults.unexpressed import UNEXPRESSED, Unexpressed
 
 KINDS: dict[str, tuple[Fault, ...]] = {
     "textbook": TEXTBOOK,
@@ -35,6 +37,7 @@ KINDS: dict[str, tuple[Fault, ...]] = {
     "additive": additive.FAULTS,
     "alibi": alibi.FAULTS,
     "t5": t5.FAULTS,
+    "relative": relative.FAULTS,
     "logits": logits.FAULTS,
     "distance": distance.FAULTS,
     "precision": precision.FAULTS,
@@ -44,4 +47,4 @@ KINDS: dict[str, tuple[Fault, ...]] = {
 }
 FAULTS: dict[str, Fault] = {f.id: f for faults in KINDS.values() for f in faults}
 
-__all__ = ["FAULTS", "KINDS", "Fault", "both"]
+__all__ = ["FAULTS", "KINDS", "UNEXPRESSED", "Fault", "Unexpressed", "both"]

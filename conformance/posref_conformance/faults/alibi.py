@@ -234,7 +234,7 @@ FAULTS = (
     Fault(
         "alibi-forms-mixed-up",
         "You mix up the forms of the bias.",
-        "'distance' is -m|q - k|, 'signed' -m(q - k), 'key' m k.",
+        "Return -m|q - k| for 'distance', -m(q - k) for 'signed', m k for 'key'.",
         "ofirpress/attention_with_linear_biases issue #5",
         keywords(BIAS, _other_form),
     ),

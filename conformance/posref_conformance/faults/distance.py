@@ -197,7 +197,7 @@ FAULTS = (
     Fault(
         "self-extend-shift-ignored",
         "You move the grouped distances by w - w / G whatever shift is asked for.",
-        "shift='floor' is w - w // G.",
+        "Add w - w // G for shift='floor'.",
         "Self-Extend (2401.01325), sec. 3",
         without(("self_extend_distance",), "shift"),
     ),

@@ -79,7 +79,8 @@ FAULTS = (
         "layout-always-half",
         "You pair channel i with i + pairs where neighbouring channels are pairs.",
         "Follow the layout of the weights: pair 2i with 2i + 1 for 'interleaved'.",
-        "vllm-project/vllm PR #49323; vllm-project/vllm-ascend PR #12820; sgl-project/sglang PR #13495; xLLM-AI/xllm PR #853",
+        "vllm-project/vllm PR #49323; vllm-project/vllm issue #49290; vllm-project/vllm-ascend PR #12820; "
+        "sgl-project/sglang PR #13495; xLLM-AI/xllm PR #853",
         always(LAYOUTS, layout="half"),
     ),
     Fault(

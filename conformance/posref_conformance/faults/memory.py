@@ -46,7 +46,8 @@ def _as_dense(xp: Any, a: Any) -> Any:
     """What stands in the memory of an array, if its strides were those of a dense one of its shape."""
     if not hasattr(a, "shape") or not a.shape or 0 in a.shape:
         return a
-    strides, n = [], 1
+    strides: list[int] = []
+    n = 1
     for size in reversed(a.shape):
         strides.insert(0, n)
         n *= size

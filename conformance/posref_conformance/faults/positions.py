@@ -52,7 +52,7 @@ def _wrapped(xp: Any, p: Any, size: int) -> Any:
 
 
 def _int32(xp: Any, p: Any) -> Any:
-    return xp.remainder(xp.astype(p, xp.int64) + 2**31, 2**32) - 2**31
+    return xp.remainder(xp.astype(p, xp.float64) + 2.0**31, 2.0**32) - 2.0**31
 
 
 def _plus_head(right: Any, xp: Any) -> Functions:
@@ -123,7 +123,8 @@ FAULTS = (
         "counts-from-0",
         "You count 0, 1, 2, ... whatever the positions are.",
         "Use the given positions: a decode step or a chunk does not start at 0.",
-        "keras-team/keras-hub PR #1544; RobertCsordas/moeut PR #6; Blaizzy/mlx-vlm PR #1741; warpfront/hipfire PR #391; "
+        "keras-team/keras-hub PR #1544; RobertCsordas/moeut PR #6; Blaizzy/mlx-vlm PR #1741; Blaizzy/mlx-vlm issue #1737; "
+        "warpfront/hipfire PR #391; "
         "huggingface/transformers issue #22161; lucidrains/rotary-embedding-torch PR #2",
         positions(counted, SEQUENCES),
     ),
@@ -160,7 +161,7 @@ FAULTS = (
         "You use the positions of the first row for the whole batch.",
         "Each row has its own: with left padding cumsum(mask) - 1.",
         "huggingface/transformers issue #22161; huggingface/transformers PR #22069; ndif-team/nnsight PR #673; "
-        "unslothai/unsloth PR #4078",
+        "unslothai/unsloth PR #4078; unslothai/unsloth issue #3699",
         positions(_first_row, BATCHED),
     ),
     Fault(
@@ -194,7 +195,7 @@ FAULTS = (
     Fault(
         "heads-for-the-sequence",
         "You take the row of the table by head, not by token.",
-        "x is (..., sequence, channels): the sequence is the last axis but one.",
+        "Take it by token: x is (..., sequence, channels).",
         "elixir-nx/emlx issue #121; ml-explore/mlx-lm PR #1553",
         rotation(_heads_for_the_sequence),
     ),

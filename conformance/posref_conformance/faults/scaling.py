@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from posref_conformance.faults._change import frequencies, keywords, without
-from posref_conformance.faults._fault import Fault, Functions
+from posref_conformance.faults._fault import Fault, Functions, Wrong
 
 WITH_SCALING = ("rope_inv_freq", "rope_table", "rope", "rope_axes_inv_freq", "rope_axes_table")
 OF_LENGTH = ("rope_inv_freq", "rope_table", "rope")
@@ -41,14 +41,14 @@ def _length(change: Callable[[Any, int], int | None], *kinds: str) -> Any:
 
     def changed(kwargs: dict[str, Any]) -> dict[str, Any]:
         scaling, n = kwargs.get("scaling"), kwargs.get("seq_len")
-        if _kind(scaling) not in kinds:
+        if scaling is None or _kind(scaling) not in kinds:
             return kwargs
         return {**kwargs, "seq_len": change(scaling, n or scaling.original_max_position_embeddings)}
 
     return keywords(OF_LENGTH, changed)
 
 
-def _formula(kind: str, formula: Callable[..., Any]) -> Any:
+def _formula(kind: str, formula: Callable[..., Any]) -> Wrong:
     """``formula(xp, w, scaling, dim, base, seq_len)`` for one kind of scaling, w being the plain frequencies."""
 
     def changed(
@@ -85,11 +85,11 @@ def _llama3(blend: Callable[[float, Any], float]) -> Any:
 
     def formula(xp: Any, w: Any, s: Any, dim: int, base: float, seq_len: Any) -> Any:
         def scaled(k: int) -> float:
-            v = base ** (-2 * k / dim)
+            v: float = base ** (-2 * k / dim)
             turns = s.original_max_position_embeddings * v / (2 * math.pi)
-            if turns > s.high_freq_factor or turns < s.low_freq_factor:
-                return v if turns > s.high_freq_factor else v / s.factor
-            return blend(v, s)
+            if turns > s.high_freq_factor:
+                return v
+            return v / float(s.factor) if turns < s.low_freq_factor else blend(v, s)
 
         return xp.asarray([scaled(k) for k in range(dim // 2)]) + 0 * w
 
@@ -101,7 +101,7 @@ def _linear_in_wavelength(w: float, s: Any) -> float:
     shortest, longest = length / s.high_freq_factor, length / s.low_freq_factor
     period = 2 * math.pi / w
     share = (period - shortest) / (longest - shortest) if longest > shortest else 1.0
-    return 2 * math.pi / (period * (1 - share) + period * s.factor * share)
+    return w / float(1 - share + s.factor * share)
 
 
 def _yarn(low_high: Callable[[Any, int, float, float], tuple[float, float]]) -> Any:

@@ -138,7 +138,7 @@ FAULTS = (
     Fault(
         "t5-sign-of-the-distance",
         "You take q - k for k - q: past and future are exchanged.",
-        "relative_position is k - q, and keys after the query have the upper half of the buckets.",
+        "Pass k - q: keys after the query have the upper half of the buckets.",
         "nntrainer/nntrainer PR #3982",
         _other_side,
     ),
