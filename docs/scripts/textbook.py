@@ -37,7 +37,7 @@ hide: [toc]
 # Textbook snippets, wrong and right
 
 Mistakes of widely copied tutorials. Those that are code are backends of the suite: the left column is their own source, types
-left out. There `xp` is the array library, and `rotary`, `bias` and `additive` are modules of `posref_array`, which are right.
+left out. There `xp` is the array library, and `right` has right functions for it.
 The right column is plain NumPy, and it passes the suite. `posref check fault:ID` holds a mistake against the suite; what is told
 of that below was so when this page was built."""
 
@@ -55,7 +55,7 @@ def heading(fault: Fault) -> str:
 
 def wrong_source(fault: Fault) -> str:
     """The functions that a fault makes, as they stand in its file, without types."""
-    text = textwrap.dedent(inspect.getsource(fault.functions))
+    text = textwrap.dedent(inspect.getsource(fault.wrong))
     (factory,) = ast.parse(text).body
     assert isinstance(factory, ast.FunctionDef)
     lines = text.splitlines()

@@ -24,10 +24,7 @@ NARROW = ("float16", "bfloat16")
 WITH_NARROW_DATA = {case.function for case in CASES if "bfloat16" in case.dtypes}
 
 ONLY_WIDE = {  # what cannot be seen, or is no mistake, where data are in 16 bits
-    "bias-in-bfloat16": "there it is the data's own type",
-    "tables-in-bfloat16": "there it is a precision profile, 'table'",
-    "tables-in-float16": "there it is a precision profile, 'table'",
-    "rotation-in-bfloat16": "there it is a precision profile, 'native'",
+    "tables-in-float16": "float16 data have it as the precision profile 'table', bfloat16 data as more than that",
     "rows-beyond-65535": "the check with so many rows is in float32 alone",
     "table-kept-for-all-types": "the table is kept in the first type, which is the one",
 }

@@ -13,7 +13,7 @@ from posref_conformance.cases.rotary import LONG, SHORT
 
 WHOLE = ("int64",)
 WIDE = ("float64", "float32")
-LATER = np.array([9])  # a decode step: one token, and not the first
+LATER = [9]  # a decode step: one token, and not the first
 DYNAMIC = DynamicNTKScaling(2.0, 64)
 LONGROPE = LongRopeScaling(SHORT, LONG, 4096, factor=32.0)
 GPT_OSS = YarnScaling(32.0, 4096, truncate=False)
@@ -92,8 +92,8 @@ CASES: tuple[Case, ...] = (
     _one_token("sinusoidal", lambda i: (i.typed(LATER), 8)),
     _one_token("xpos_scale", lambda i: (i.typed(LATER), 8), centre=100),
     _one_token("llama4_scale", lambda i: (i.typed([20000]),)),
-    _one_token("ssmax_scale", lambda i: (LATER.copy(), i.data(3)), WIDE),
-    _one_token("pope_apply", lambda i: (i.data(2, 1, 5), LATER.copy()), WIDE),
+    _one_token("ssmax_scale", lambda i: (np.array(LATER), i.data(3)), WIDE),
+    _one_token("pope_apply", lambda i: (i.data(2, 1, 5), np.array(LATER)), WIDE),
     one("fope_cos_sin", "later-token", lambda i: _fope(i, LATER), dtypes=WIDE),
     one("fope_cos_sin", "fractions", lambda i: _fope(i, [0.5, 7.25, -2.125]), dtypes=WIDE),
     one("rope_mixed_cos_sin", "far", lambda i: _mixed(i, [[100003, 4097, 257], [2049, 9, 131071]]), dtypes=WIDE),

@@ -1,0 +1,99 @@
+"""Which base and scaling have given frequencies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+import posref
+from posref import LinearScaling, Llama3Scaling, Scaling, YarnScaling
+from posref_conformance.identify._finding import Finding, Values, compared
+from posref_conformance.roundings import rope_frequencies
+
+LENGTHS = tuple(2**n for n in range(9, 21))
+BANDS = ((1.0, 4.0), (1.0, 1.0))
+Known = tuple[float, Scaling | None]
+
+
+def name_of(scaling: Scaling | None) -> str | None:
+    """A scaling in words."""
+    if scaling is None:
+        return None
+    kind = type(scaling).__name__.removesuffix("Scaling").replace("Llama3", "Llama-3").replace("Yarn", "YaRN")
+    words = [kind, "scaling"]
+    if getattr(scaling, "factor", None) is not None:
+        words.append(f"factor {scaling.factor:g}")  # type: ignore[attr-defined]
+    if hasattr(scaling, "original_max_position_embeddings"):
+        words.append(f"original length {scaling.original_max_position_embeddings}")
+    if getattr(scaling, "truncate", True) is False:
+        words.append("not truncated")
+    return " ".join(words)
+
+
+def frequencies(w: Values, u: float, what: str = "rope_inv_freq", known: tuple[Known, ...] = ()) -> Finding | None:
+    """The base and the scaling whose frequencies are nearest to w; u is how exact those are, relative.
+
+    ``known`` are tried first: those of a config.
+    """
+    if w.ndim != 1 or w.size < 1 or not np.all(np.isfinite(w)) or np.any(w <= 0):
+        return None
+    best: Finding | None = None
+    for base, scaling in (*known, *_guesses(w)):
+        try:
+            expected, c_w = rope_frequencies(2 * w.size, {"base": base, "scaling": scaling})
+        except ValueError:
+            continue
+        bound = (c_w * 2.0**-24 * (u > 2.0**-50) + c_w * 2.0**-53 + 1.5 * u) * expected
+        found = compared(what, w, expected, bound, base=base, scaling=name_of(scaling))
+        if best is None or _off(found) < _off(best):
+            best = found
+        if found.found:
+            return found
+    return best
+
+
+def _off(found: Finding) -> float:
+    return found.error / found.allowed if found.allowed else math.inf
+
+
+def _guesses(w: Values) -> Iterator[Known]:
+    """The plain ladder through the first two, or the first and the last; then the scalings that end where w does."""
+    n = w.size
+    if n == 1:
+        yield 10000.0, None
+        return
+    bases = list(dict.fromkeys(b for k in (n - 1, 1) for b in _round(float((w[0] / w[k]) ** (n / k)))))
+    for base in (b for b in bases if b > 1):
+        yield base, None
+        for factor in _round(float(1 / w[0])):
+            if factor > 1:
+                yield base, LinearScaling(factor)
+    fast = [b for b in (*_round(float((w[0] / w[1]) ** n)), 10000.0, 500000.0, 1000000.0) if b > 1]
+    for base in dict.fromkeys(fast):
+        last = float(base ** (-(n - 1) / n) / w[-1])
+        for factor in _round(last):
+            if factor > 1:
+                yield from _blended(base, factor)
+
+
+def _blended(base: float, factor: float) -> Iterator[Known]:
+    for length in LENGTHS:
+        for low, high in BANDS:
+            yield base, Llama3Scaling(factor, length, low, high)
+        for truncate in (True, False):
+            yield base, YarnScaling(factor, length, truncate=truncate)
+
+
+def _round(x: float) -> list[float]:
+    """A number that was meant to be a short one: with 2, 3, ... digits, and as it is."""
+    if not math.isfinite(x) or x <= 0:
+        return []
+    shorter = [float(f"{x:.{digits}g}") for digits in range(1, 8)]
+    return [*dict.fromkeys(s for s in shorter if abs(s - x) <= 0.02 * x), x]
+
+
+def ladder_of(dim: int, base: float, scaling: Scaling | None) -> Values:
+    """The frequencies themselves."""
+    return posref.rope_inv_freq(dim, base=base, scaling=scaling)
