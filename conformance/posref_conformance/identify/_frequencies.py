@@ -23,10 +23,10 @@ def name_of(scaling: Scaling | None) -> str | None:
         return None
     kind = type(scaling).__name__.removesuffix("Scaling").replace("Llama3", "Llama-3").replace("Yarn", "YaRN")
     words = [kind, "scaling"]
-    if getattr(scaling, "factor", None) is not None:
-        words.append(f"factor {scaling.factor:g}")  # type: ignore[attr-defined]
-    if hasattr(scaling, "original_max_position_embeddings"):
-        words.append(f"original length {scaling.original_max_position_embeddings}")
+    if (factor := getattr(scaling, "factor", None)) is not None:
+        words.append(f"factor {factor:g}")
+    if length := getattr(scaling, "original_max_position_embeddings", None):
+        words.append(f"original length {length}")
     if getattr(scaling, "truncate", True) is False:
         words.append("not truncated")
     return " ".join(words)
