@@ -27,7 +27,7 @@ def _again(i: Inputs) -> list[Call]:
 
 
 def _learned(i: Inputs, positions: Any, rows: int = 11) -> Call:
-    return Call((i.data(rows, 6), np.asarray(positions)))
+    return Call((i.data(rows, 6), np.array(positions)))
 
 
 def _learned_again(i: Inputs) -> list[Call]:

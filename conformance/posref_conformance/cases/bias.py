@@ -27,7 +27,7 @@ def _slopes(name: str, count: int, **options: Any) -> Case:
 
 def _alibi(i: Inputs, q: Any, k: Any, *, heads: int = 3, **options: Any) -> Call:
     slopes = np.abs(i.data(heads)) + i.typed(0.01)
-    return Call((slopes, np.asarray(q), np.asarray(k)), options)
+    return Call((slopes, np.array(q), np.array(k)), options)
 
 
 def _alibi_again(i: Inputs) -> list[Call]:
@@ -40,7 +40,7 @@ def _bucket(name: str, relative: Any, **options: Any) -> Case:
 
 
 def _t5(i: Inputs, q: Any, k: Any, *, buckets: int = 32, **options: Any) -> Call:
-    return Call((i.data(buckets, 3), np.asarray(q), np.asarray(k)), options)
+    return Call((i.data(buckets, 3), np.array(q), np.array(k)), options)
 
 
 def _t5_again(i: Inputs) -> list[Call]:

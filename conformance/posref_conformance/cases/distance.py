@@ -32,7 +32,7 @@ def _scores(
     **options: Any,
 ) -> Call:
     w = posref.rope_inv_freq(2 * pairs).astype(np.float32 if i.dtype != "float64" else np.float64)
-    return Call((i.data(*leading, q, channels), i.data(*leading, 5, channels), np.asarray(distances), w), options)
+    return Call((i.data(*leading, q, channels), i.data(*leading, 5, channels), np.array(distances), w), options)
 
 
 PLAIN = np.arange(3)[:, None] + 2 - np.arange(5)
@@ -46,11 +46,11 @@ def _xpos(i: Inputs, positions: Any, dim: int = 8, **options: Any) -> Call:
 def _fope(i: Inputs, positions: Any, *, heads: int | None = 2, kept: int = 3, columns: int = 3, **options: Any) -> Call:
     shape = (kept, columns) if heads is None else (heads, kept, columns)
     w = posref.rope_inv_freq(2 * kept).astype(np.float32 if i.dtype != "float64" else np.float64)
-    return Call((np.asarray(positions), w, i.data(*shape), i.data(*shape), 5), options)
+    return Call((np.array(positions), w, i.data(*shape), i.data(*shape), 5), options)
 
 
 def _pope(i: Inputs, positions: Any, *, shape: tuple[int, ...] = (2, 3, 5, 7), **options: Any) -> Call:
-    return Call((i.data(*shape), np.asarray(positions)), options)
+    return Call((i.data(*shape), np.array(positions)), options)
 
 
 def _pope_key(i: Inputs) -> Call:

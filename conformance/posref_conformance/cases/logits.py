@@ -22,7 +22,7 @@ def _log_n(i: Inputs, positions: Any, length: int = 4096, **options: Any) -> Cal
 
 def _ssmax(i: Inputs, positions: Any, heads: int = 3, *, bias: bool = False) -> Call:
     s = i.data(heads)
-    return Call((np.asarray(positions), s), {"bias": i.data(heads)} if bias else {})
+    return Call((np.array(positions), s), {"bias": i.data(heads)} if bias else {})
 
 
 def _llama4(i: Inputs, positions: Any, **options: Any) -> Call:

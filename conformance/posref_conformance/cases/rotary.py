@@ -75,7 +75,7 @@ def _table(name: str) -> Case:
 
 
 def _cos_sin(i: Inputs, positions: Any, *, base: float = 10000.0, dim: int = 64, **options: Any) -> Call:
-    return Call((np.asarray(positions), i.typed(posref.rope_inv_freq(dim, base=base))), options)
+    return Call((np.array(positions), i.typed(posref.rope_inv_freq(dim, base=base))), options)
 
 
 def _twice(i: Inputs) -> list[Call]:

@@ -49,7 +49,7 @@ def _decode_apply(i: Inputs) -> list[Call]:
 
 
 def _rope(i: Inputs, positions: Any, *, shape: tuple[int, ...] = SHAPE, **options: Any) -> Call:
-    return Call((i.data(*shape), np.asarray(positions)), options)
+    return Call((i.data(*shape), np.array(positions)), options)
 
 
 def _steps(i: Inputs) -> list[Call]:

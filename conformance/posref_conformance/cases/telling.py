@@ -49,11 +49,11 @@ def _one_token(function: str, arguments: Any, dtypes: tuple[str, ...] = WHOLE, *
 
 def _fope(i: Inputs, positions: Any) -> Call:
     w = posref.rope_inv_freq(6).astype(i.data(1).dtype)
-    return Call((np.asarray(positions), w, i.data(2, 3, 3), i.data(2, 3, 3), 5))
+    return Call((np.array(positions), w, i.data(2, 3, 3), i.data(2, 3, 3), 5))
 
 
 def _mixed(i: Inputs, positions: Any) -> Call:
-    return Call((np.asarray(positions), i.data(2, 2, 3)))
+    return Call((np.array(positions), i.data(2, 2, 3)))
 
 
 def _strided_scores(i: Inputs) -> Call:
