@@ -70,6 +70,8 @@ def check(backend: str, options: Options) -> int:
         except KeyboardInterrupt:
             interrupted = True
         results.sort(key=lambda r: checks.index(r.id))  # several jobs end in any order
+        if not interrupted:
+            results = runner.diagnosed(results)
         report = Report(
             backend,
             tuple(results),
@@ -91,7 +93,8 @@ def check_vectors(folder: Path, outputs: Path, *, only: Sequence[str], as_json: 
     """
     from posref_conformance.vectors.judge import Vectors
 
-    results = tuple(Vectors(folder).outputs(outputs, only))
+    vectors = Vectors(folder)
+    results = tuple(vectors.diagnosed(list(vectors.outputs(outputs, only)), outputs))
     command = f"posref vectors check {shlex.quote(str(folder))} {shlex.quote(str(outputs))}"
     report = Report(str(outputs), results, command=command)
     return publish(report, Console(width=None if sys.stdout.isatty() else 120), as_json=as_json, html=html)

@@ -82,7 +82,7 @@ class Process:
             raise
         self._at_start = resident(self._process.pid)
 
-    def ask(self, check: str, times: float = 1.0) -> str:
+    def ask(self, check: str | dict[str, Any], times: float = 1.0) -> str:
         """The line that it answers, within so many times the limit of seconds.
 
         Raises

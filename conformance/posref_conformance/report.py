@@ -116,6 +116,7 @@ class Report:
         _say(console, f"[{style} bold]{'interrupted, so far ' if self.interrupted else ''}{escape(self.verdict())}[/]")
 
     def _print_failures(self, console: Console, failures: Sequence[Result]) -> None:
+        said: tuple[dict[str, str], ...] = ()
         for r in failures[:SHOWN]:
             _say(console, f"\n[red bold]{escape(r.id)}[/] {escape(_what(r))}")
             if r.where:
@@ -123,8 +124,9 @@ class Report:
                     console,
                     f"  at {escape(r.where)}: got {r.got}, expected {r.expected}, bound {r.bound} ({_times(r.worst)})",
                 )
-            for cause in r.diagnosis:
+            for cause in r.diagnosis if r.diagnosis != said else ():  # once for failures that follow each other
                 _say(console, f"  [yellow]{escape(cause['sentence'])}[/] {escape(cause['fix'])}")
+            said = r.diagnosis
             _say(console, f"  [dim]{escape(self.again(r.id))}[/]")
         if len(failures) > SHOWN:
             function = failures[0].id.partition("/")[0]

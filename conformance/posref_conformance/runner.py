@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
 from posref_conformance.backend import BackendError
 from posref_conformance.cases import matches
 from posref_conformance.contract import FUNCTIONS
+from posref_conformance.diagnosis.results import diagnosed
 from posref_conformance.process import Died, Exceeded, Limits, Process
 from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, PASSED, UNEXPECTED_PASS, Result
 from posref_conformance.wording import one_line
@@ -92,6 +94,23 @@ class Runner:
                 if isinstance(result, BaseException):
                     raise result
                 yield result
+
+    def diagnosed(self, results: Sequence[Result]) -> list[Result]:
+        """The results, with the mistakes that explain failures among them."""
+        return diagnosed(results, self._causes)
+
+    def _causes(self, asked: dict[str, list[str]]) -> list[dict[str, Any]]:
+        """What a process makes of failed checks; nothing, if it takes too long or does not survive it."""
+        process = None
+        try:
+            process = self._take() or self._start()
+            causes: list[dict[str, Any]] = json.loads(process.ask(asked))["diagnosis"]
+        except (BackendError, Exceeded, Died, ValueError, TypeError, KeyError):
+            if process:
+                self._end(process)
+            return []
+        self._idle.append(process)
+        return causes
 
     def unknown_expected_failures(self) -> list[str]:
         """Ids of expected failures that are no check's: each makes the run fail."""

@@ -205,7 +205,7 @@ def _judge(
         if call.cotangent is None:
             returned = function(*args, **kwargs)
         else:
-            returned = _differentiate(arrays, name, function, call, args, kwargs)
+            returned = differentiate(arrays, name, function, call, args, kwargs)
     except NotImplementedError as problem:
         raise _Refused from problem
     outputs, expected = _outputs(returned), expected_outputs(name, pristine)
@@ -226,9 +226,7 @@ def _judge(
     ]
 
 
-def _differentiate(
-    arrays: Arrays, name: str, function: Any, call: Call, args: list[Any], kwargs: dict[str, Any]
-) -> Any:
+def differentiate(arrays: Arrays, name: str, function: Any, call: Call, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The gradient by one argument, the others being held."""
     place = _place(name, call)
 

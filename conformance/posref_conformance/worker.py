@@ -11,9 +11,10 @@ import os
 import sys
 from typing import Any, TextIO
 
-from posref_conformance.backend import BackendError, load
+from posref_conformance.backend import Backend, BackendError, load
 from posref_conformance.cases import CASES, checks
 from posref_conformance.deep import deep_checks, deep_ids, run_deep
+from posref_conformance.diagnosis import Check, diagnose
 from posref_conformance.guard import Guard
 from posref_conformance.verdict import FAILED, Result, run
 from posref_conformance.wording import problem_line
@@ -40,6 +41,9 @@ def main(name: str, mode: str) -> None:
     _say(answers, about)
     for line in requests:
         check = json.loads(line)
+        if isinstance(check, dict):
+            _say(answers, {"diagnosis": _diagnosis(backend, by_id, check)})
+            continue
         try:
             result = run(backend, *by_id[check]) if check in by_id else run_deep(backend, check)
         except BaseException as problem:  # sys.exit and KeyboardInterrupt too
@@ -47,6 +51,15 @@ def main(name: str, mode: str) -> None:
         if replaced := guard.repair():
             result = Result(check, FAILED, _replaces(replaced))
         _say(answers, result.as_json())
+
+
+def _diagnosis(backend: Backend, by_id: dict[str, Check], asked: dict[str, list[str]]) -> list[dict[str, Any]]:
+    """What may be behind the checks of a function that failed; nothing, if that cannot be told."""
+    failed, passed = ([by_id[check] for check in asked[kind]] for kind in ("failed", "passed"))
+    try:
+        return [cause.as_json() for cause in diagnose(lambda _: backend, failed, passed)]
+    except Exception:  # what a backend does may be stranger than any fault
+        return []
 
 
 def _streams() -> tuple[TextIO, TextIO]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from posref_conformance.faults import Fault
 from posref_conformance.faults._fault import library
 
 SHOWN = 3
+SHOWN_FAILURES = 5  # by the report, in full
 FIRST = 3
 LOOKED_AT = 8  # failed checks of a function: enough to tell faults apart, few enough to be quick
 COMPARED = 24  # passed checks: a mistake that would have made them fail has not been made
@@ -36,50 +37,74 @@ class Explanation:
         Of a fault in the catalogue, of two joined by ``+``, or of a pattern.
     sentence, fix
         As in :class:`posref_conformance.faults.Fault`.
-    explained, looked_at
-        Of how many failed checks it gives the result, of those that were looked at.
+    checks
+        Ids of the failed checks whose results it gives, of those that were looked at.
     """
 
     id: str
     sentence: str
     fix: str
-    explained: int
-    looked_at: int
+    checks: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        return {**asdict(self), "checks": list(self.checks)}
 
 
-def diagnose(backend: Backend, failed: Sequence[Check], passed: Sequence[Check] = ()) -> list[Explanation]:
-    """The mistakes that explain the failed checks of one function, simplest first, at most three."""
-    failures = _seen(backend, _some(failed, LOOKED_AT))
+def diagnose(
+    backend_of: Callable[[Check], Backend], failed: Sequence[Check], passed: Sequence[Check] = ()
+) -> list[Explanation]:
+    """The mistakes that explain the failed checks of one function, simplest first, at most three.
+
+    Parameters
+    ----------
+    backend_of
+        Whom to ask a check once more.
+    failed, passed
+        Checks of the function with either result.
+    """
+    failures = _seen(backend_of, _some(failed, LOOKED_AT))
     if not failures:
         return []
     name, right = failures[0].asked.case.function, _some(passed, COMPARED)
     found = _ranked(_candidates.singles(name), failures, right)
-    if len(found) > 1:  # as good as each other so far
-        more = _seen(backend, _some(failed, COMPARED))
-        found = _ranked([f for f in _candidates.singles(name) if f.id in {e.id for e in found}], more, right)
+    if found:  # more evidence for those that are left: they may be as good as each other so far
+        more = _seen(backend_of, _some(failed, COMPARED, first=SHOWN_FAILURES))
+        left = {fault.id for fault, _ in found}
+        found = _ranked([f for f in _candidates.singles(name) if f.id in left], more, right)
         failures = more
-    if not found or found[0].explained < len(failures):
-        found = _better(found, _ranked_patterns(failures))
+    named = [Explanation(f.id, f.sentence, f.fix, checks) for f, checks in found]
+    if not named or len(named[0].checks) < len(failures):
+        named = sorted([*named, *_patterns(failures)], key=lambda e: -len(e.checks))
+    if not named or len(named[0].checks) < len(failures):
+        named = sorted([*named, *_pairs(name, [f for f, _ in found], failures, right)], key=lambda e: -len(e.checks))
+    return named[:SHOWN]
+
+
+def _pairs(name: str, found: list[Fault], failures: list[Failure], right: list[Asked]) -> list[Explanation]:
+    """Two mistakes at once: one of those that explain a part with any other, else of kinds that are likely to come together."""
     if not found:
-        found = _ranked(_candidates.pairs(name), failures, right)
-    return found[:SHOWN]
+        return [Explanation(f.id, f.sentence, f.fix, c) for f, c in _ranked(_candidates.pairs(name), failures, right)]
+    one = found[0]
+    explained = set(_explained(one, failures))
+    rest = [f for f in failures if f.id not in explained]  # what a pair has to add, asked first
+    ordered = [*rest, *(f for f in failures if f.id in explained)]
+    ranked = _ranked(_candidates.with_another(name, one), ordered, right)
+    return [Explanation(f.id, f.sentence, f.fix, c) for f, c in ranked if len(c) > len(explained)]
 
 
-def _some(checks: Sequence[Check], most: int) -> list[Asked]:
-    """Some of the checks, spread over all, without the largest."""
+def _some(checks: Sequence[Check], most: int, *, first: int = 0) -> list[Asked]:
+    """Some of the checks, spread over all, and the first ones; without the largest."""
     small = [a for a in (asked(case, dtype) for case, dtype in checks) if a.size <= LARGEST]
-    return small[:: -(-len(small) // most) or 1]
+    return [*small[:first], *small[first :: -(-(len(small) - first) // most) or 1]]
 
 
-def _seen(backend: Backend, checks: list[Asked]) -> list[Failure]:
+def _seen(backend_of: Callable[[Check], Backend], checks: list[Asked]) -> list[Failure]:
     """What the backend gives, once more."""
     found = []
     for check in checks:
         name, calls = check.case.function, check.case.calls(check.dtype)
+        backend = backend_of((check.case, check.dtype))
         seen = outcome(backend.function(name), backend.arrays, name, calls, check.calls)
         if seen is not None:
             found.append(_failure(check, seen, backend.precision))
@@ -114,28 +139,27 @@ def _guess(fault: Fault, check: Asked) -> Outcome | None:
     return function and outcome(function, arrays, name, check.case.calls(check.dtype), check.calls)
 
 
-def _explained(fault: Fault, failures: list[Failure]) -> int:
-    """How many of the failures a fault explains; those that explain none of the first are given up."""
-    count = 0
+def _explained(fault: Fault, failures: list[Failure]) -> tuple[str, ...]:
+    """Which of the failures a fault explains; those that explain none of the first are given up."""
+    found: list[str] = []
     for n, failure in enumerate(failures):
-        if n == FIRST and not count:
-            return 0
-        count += failure.is_explained_by(_guess(fault, failure.asked))
-    return count
+        if n == FIRST and not found:
+            return ()
+        if failure.is_explained_by(_guess(fault, failure.asked)):
+            found.append(failure.id)
+    return tuple(found)
 
 
-def _ranked(faults: Iterable[Fault], failures: list[Failure], passed: list[Asked]) -> list[Explanation]:
+def _ranked(
+    faults: Iterable[Fault], failures: list[Failure], passed: list[Asked]
+) -> list[tuple[Fault, tuple[str, ...]]]:
     """Those that explain most, and of these first those that would not have failed what passed."""
-    explained = {fault: count for fault in faults if (count := _explained(fault, failures))}
-    most = max(explained.values(), default=0)
-    best = [fault for fault, count in explained.items() if 2 * count > most]
+    explained = {fault: checks for fault in faults if (checks := _explained(fault, failures))}
+    most = max(map(len, explained.values()), default=0)
+    best = [fault for fault, checks in explained.items() if 2 * len(checks) > most]
     against = {fault: _contradicted(fault, passed) if len(best) > 1 else 0 for fault in best}
-    best.sort(key=lambda fault: against[fault] - explained[fault])  # stable: simple ones stay before others
-    return [
-        Explanation(f.id, f.sentence, f.fix, explained[f], len(failures))
-        for f in best
-        if against[f] <= against[best[0]]
-    ]
+    best.sort(key=lambda fault: against[fault] - len(explained[fault]))  # stable: simple ones stay before others
+    return [(fault, explained[fault]) for fault in best if against[fault] <= against[best[0]]]
 
 
 def _contradicted(fault: Fault, passed: list[Asked]) -> int:
@@ -144,16 +168,12 @@ def _contradicted(fault: Fault, passed: list[Asked]) -> int:
     return sum(bool(g.event) or _failure(check, g, "native").is_wrong() for check, g in guesses if g is not None)
 
 
-def _ranked_patterns(failures: list[Failure]) -> list[Explanation]:
-    found: dict[str, tuple[_shapes.Pattern, int]] = {}
-    for pattern in (p for f in failures for p in _shapes.patterns(f)):
-        if pattern.id not in found:
-            count = sum(f.is_explained_by(_shapes.outcome_of(pattern, f)) for f in failures)
-            found[pattern.id] = (pattern, count)
-    best = sorted((v for v in found.values() if v[1]), key=lambda v: -v[1])
-    return [Explanation(p.id, p.sentence, p.fix, count, len(failures)) for p, count in best]
-
-
-def _better(found: list[Explanation], others: list[Explanation]) -> list[Explanation]:
-    """Both lists, by how much they explain; the first list first where that is equal."""
-    return sorted([*found, *others], key=lambda e: -e.explained)
+def _patterns(failures: list[Failure]) -> list[Explanation]:
+    """What can be told from the results alone."""
+    suggested = {p.id: p for f in failures for p in _shapes.patterns(f)}
+    found = []
+    for pattern in suggested.values():
+        checks = tuple(f.id for f in failures if f.is_explained_by(_shapes.outcome_of(pattern, f)))
+        if 2 * len(checks) > len(failures):
+            found.append(Explanation(pattern.id, pattern.sentence, pattern.fix, checks))
+    return found

@@ -78,6 +78,16 @@ def singles(function: str) -> tuple[Fault, ...]:
     return affected().get(function, ())
 
 
+def with_another(function: str, one: Fault) -> Iterator[Fault]:
+    """A fault and one more, in the order of the catalogue."""
+    before = True
+    for other in singles(function):
+        if other.id == one.id:
+            before = False
+        elif not other.needs:
+            yield both(other, one) if before else both(one, other)
+
+
 def pairs(function: str) -> Iterator[Fault]:
     """Two faults at once, of kinds that are likely to come together."""
     makes_wrong = {fault.id for fault in singles(function)}

@@ -14,7 +14,7 @@ from posref_conformance.arrays import Arrays
 from posref_conformance.backend import missing_keyword
 from posref_conformance.case import Call, Case
 from posref_conformance.roundings import ROUNDOFF, SMALLEST
-from posref_conformance.verdict import LIKE_FIRST
+from posref_conformance.verdict import LIKE_FIRST, differentiate
 
 Values = NDArray[Any]
 CLOSE = 2.0  # bounds: two results that are each off by one from the same value
@@ -30,8 +30,8 @@ class Outcome:
     results
         Of each call, in turn.
     event
-        What else was wrong with the run: ``"raised"``, ``"argument 0"`` was modified, ``"float32"`` came back for another type,
-        ``"out"`` was not written to, a later call ``"changed"`` a result; empty if nothing was.
+        What else was wrong with the run: ``"raised"``; ``"argument 0"`` was modified; a ``"view of 0"`` came back, or a type,
+        ``"float32"``; ``"out"`` was not written to; a later call ``"changed"`` a result. Empty if nothing was.
     """
 
     results: tuple[tuple[Values, ...], ...]
@@ -75,8 +75,7 @@ def _called(
 
     args, kwargs = [give(a) for a in call.args], {k: give(v) for k, v in call.kwargs.items()}
     if call.cotangent is not None:
-        given = arrays.make(call.cotangent)
-        return [arrays.gradient(lambda x: function(x, *args[1:], **kwargs), args[0], given)], ""
+        return [differentiate(arrays, name, function, call, args, kwargs)], ""
     returned = function(*args, **kwargs)
     results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
     out = call.kwargs.get("out")
@@ -85,8 +84,12 @@ def _called(
     if out is not None and not _equal(arrays.read(kwargs["out"]), _read(arrays, results[0])):
         return results, "out"
     for n, (argument, original) in enumerate(zip(args, pristine.args, strict=True)):
-        if isinstance(original, np.ndarray) and call.args[n] is not out and not _equal(arrays.read(argument), original):
+        if not isinstance(original, np.ndarray) or call.args[n] is out:
+            continue
+        if not _equal(arrays.read(argument), original):
             return results, f"argument {n}"
+        if any(not isinstance(y, (int, float)) and arrays.shares(y, argument) for y in results):
+            return results, f"view of {n}"
     return results, ""
 
 
@@ -112,8 +115,7 @@ def distance(got: Values, other: Values, bound: Values | None, *, over: str = "e
     a, b = got.astype(np.float64), other.astype(np.float64)
     if bound is None or bound.shape != a.shape:  # of a shape that has no bounds: a few roundings of the largest
         unit = max((ROUNDOFF.get(t.dtype.name, 0.0) for t in (got, other)), default=0.0)
-        largest = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
-        bound = np.full(a.shape, 8 * unit * largest + SMALLEST["float16"] * (unit > 0))
+        bound = np.full(a.shape, 8 * unit * _largest(b) + SMALLEST["float16"] * (unit > 0))
     elif bound.ndim:  # where the right result has no error, a wrong one may: as much as the rest of its row
         largest = np.max(bound, axis=None if over == "all" else -1, keepdims=True, initial=0.0)
         bound = np.where(bound > 0, bound, largest) if over == "element" else largest + 0 * bound
@@ -121,6 +123,12 @@ def distance(got: Values, other: Values, bound: Values | None, *, over: str = "e
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         ratio = np.where(same, 0.0, np.abs(a - b) / bound)
     return float(np.max(np.where(np.isnan(ratio), np.inf, ratio)))
+
+
+def _largest(y: Values) -> float:
+    """The largest magnitude among finite values."""
+    wide = y.astype(np.float64)
+    return float(np.max(np.abs(wide), initial=0.0, where=np.isfinite(wide)))
 
 
 @dataclass(frozen=True)
@@ -165,9 +173,16 @@ class Failure:
         return told
 
     def _is_near(self, call: int, n: int, guess: Values, over: str) -> bool:
-        seen = self.seen.results[call][n]
-        apart, off = distance(seen, guess, self._bound(call, n), over=over), self._off(call, n, over)
+        seen, bound = self.seen.results[call][n], self._bound(call, n)
+        if bound is not None and n < len(self.right[call]):
+            bound = bound * max(1.0, _largest(guess) / (_largest(self.right[call][n]) or 1.0))
+        apart, off = distance(seen, guess, bound, over=over), self._off(call, n, over)
         return apart <= CLOSE and (off > 1 or over == "element") and (off <= 1 or apart <= NEARER * off)
+
+    @property
+    def id(self) -> str:
+        """Of the check."""
+        return self.asked.case.check_id(self.asked.dtype)
 
     def is_wrong(self) -> bool:
         """Whether what was seen is off by more than its bound."""

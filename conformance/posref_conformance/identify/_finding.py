@@ -54,9 +54,17 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        parameters = {k: v if isinstance(v, (int, float, str, bool, type(None))) else str(v) for k, v in self.parameters.items()}
+        parameters = {
+            k: v if isinstance(v, (int, float, str, bool, type(None))) else str(v) for k, v in self.parameters.items()
+        }
         numbers = {"error": self.error, "allowed": self.allowed, "where": self.where}
-        return {"what": self.what, "found": self.found, "parameters": parameters, **numbers, "sentence": self.sentence()}
+        return {
+            "what": self.what,
+            "found": self.found,
+            "parameters": parameters,
+            **numbers,
+            "sentence": self.sentence(),
+        }
 
 
 def _told(name: str, value: Any) -> str:

@@ -16,6 +16,8 @@ from posref_conformance.arrays._numpy import Library
 from posref_conformance.backend import Backend
 from posref_conformance.case import FLOATS, Array, Case
 from posref_conformance.cases import CASES, matches
+from posref_conformance.diagnosis import Check, diagnose
+from posref_conformance.diagnosis.results import diagnosed
 from posref_conformance.schemas import WrongFile, read
 from posref_conformance.tensors import read_tensors
 from posref_conformance.vectors import layout
@@ -67,6 +69,27 @@ class Vectors:
             raise WrongFile(f"--only {' '.join(only)} means no vector of {self._folder}")
         return (_judge(check, *self.checks[check], results / f"{check}{layout.SUFFIX}") for check in chosen)
 
+    def diagnosed(self, results: Sequence[Result], outputs: Path) -> list[Result]:
+        """The results, with the mistakes that explain failures among them."""
+
+        def backend_of(check: Check) -> Backend:
+            name = check[0].check_id(check[1])
+            return replayed(name, *check, outputs / f"{name}{layout.SUFFIX}")
+
+        def is_whole(check: Check) -> bool:
+            try:
+                return bool(backend_of(check))
+            except WrongFile:
+                return False
+
+        def causes(asked: dict[str, list[str]]) -> list[dict[str, Any]]:
+            failed, passed = (
+                list(filter(is_whole, map(self.checks.__getitem__, asked[k]))) for k in ("failed", "passed")
+            )
+            return [cause.as_json() for cause in diagnose(backend_of, failed, passed)]
+
+        return diagnosed(results, causes)
+
     def _look_at(self, vector: dict[str, Any], case: Case, dtype: str) -> None:
         """The files are those of the manifest, and the inputs those of this version."""
         for part in ("expected", "inputs"):
@@ -92,9 +115,20 @@ class Vectors:
 
 def _judge(check: str, case: Case, dtype: str, path: Path) -> Result:
     try:
-        outputs, refusal = _recorded(check, case, dtype, path)
+        return run(replayed(check, case, dtype, path), case, dtype)
     except WrongFile as problem:
         return Result(check, FAILED, str(problem))
+
+
+def replayed(check: str, case: Case, dtype: str, path: Path) -> Backend:
+    """A backend of one function, which gives what a program wrote for one check.
+
+    Raises
+    ------
+    WrongFile
+        It has not written that, or in another form.
+    """
+    outputs, refusal = _recorded(check, case, dtype, path)
     calls = cycle(outputs)
 
     def play(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +137,7 @@ def _judge(check: str, case: Case, dtype: str, path: Path) -> Result:
             raise NotImplementedError(refusal)
         return next(calls)
 
-    return run(Backend(str(path), SimpleNamespace(**{case.function: play}), _Replayed(play), FLOATS), case, dtype)
+    return Backend(str(path), SimpleNamespace(**{case.function: play}), _Replayed(play), FLOATS)
 
 
 def _recorded(check: str, case: Case, dtype: str, path: Path) -> tuple[list[Any], str | None]:
