@@ -1,4 +1,4 @@
-"""Failed checks are traced to the mistake behind them: planted ones, and mistakes in code that shares nothing with the catalogue."""
+"""Failed checks are traced to the mistake behind them, planted or made in code that shares nothing with the catalogue."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from posref_array.on_numpy import backend as right
 from posref_conformance.backend import Backend, describe
 from posref_conformance.cases import CASES, checks
 from posref_conformance.diagnosis import Explanation, diagnose
+from posref_conformance.diagnosis.results import diagnosed
 from posref_conformance.faults import FAULTS, Fault, both
 from posref_conformance.faults._fault import library
-from posref_conformance.verdict import FAILED, PASSED, run
+from posref_conformance.runner import Runner
+from posref_conformance.verdict import FAILED, PASSED, Result, run
 
 pytestmark = pytest.mark.usefixtures("reference_once")
 
@@ -300,20 +302,39 @@ def test_it_stands_in_both_reports(backend_file: Callable[..., str], posref_comm
     assert all(c["diagnosis"] == [] for c in report["checks"] if c["status"] != "failed")
 
 
-def test_a_backend_that_dies_when_asked_again_loses_its_diagnosis_alone(run_backend: Callable[..., Any]) -> None:
-    from posref_conformance.runner import Runner
-
-    assert Runner.diagnosed  # the runner's own: see below
-    results = run_backend(
+def test_a_backend_that_dies_when_it_is_asked_again_has_no_diagnosis(backend_file: Callable[..., str]) -> None:
+    path = backend_file(
         """
+        import os
         asked = []
         def alibi_slopes(num_heads):
             asked.append(num_heads)
-            if len(asked) > 11:
-                import os
+            if len(asked) > 11:  # as many checks as there are without keywords
                 os._exit(3)
             return -right.alibi_slopes(num_heads)
-        """,
-        only=("alibi_slopes",),
+        """
     )
-    assert {r.status for r in results.values()} == {FAILED}
+    with Runner(path) as runner:
+        results = list(runner.run(runner.checks(("alibi_slopes/heads-*",))))
+        assert {r.status for r in results} == {FAILED}
+        assert runner.diagnosed(results) == results
+        (again,) = runner.run(["alibi_slopes/heads-3/default"])
+        assert again.reason == "values"  # a new process has taken over
+
+
+def test_checks_that_ended_the_process_are_not_asked_again() -> None:
+    results = [
+        Result("rope/half/float32", FAILED, "the process died of SIGSEGV"),
+        Result("rope/base/float32", FAILED, "values"),
+    ]
+    said = {"id": "x", "sentence": "You x.", "fix": "Do not.", "checks": ["rope/base/float32"]}
+    asked: list[Any] = []
+
+    def causes(of: dict[str, list[str]]) -> list[dict[str, Any]]:
+        asked.append(of)
+        return [said]
+
+    first, second = diagnosed(results, causes)
+    assert asked == [{"failed": ["rope/base/float32"], "passed": []}]
+    assert first.diagnosis == ()
+    assert second.diagnosis == ({"id": "x", "sentence": "You x.", "fix": "Do not."},)

@@ -48,6 +48,11 @@ def _length(change: Callable[[Any, int], int | None], *kinds: str) -> Any:
     return keywords(OF_LENGTH, changed)
 
 
+def _too_early(k: dict[str, Any]) -> dict[str, Any]:
+    """One token more, where a length is given."""
+    return {**k, "seq_len": k["seq_len"] + 1} if _kind(k.get("scaling")) == "LongRope" and k.get("seq_len") else k
+
+
 def _formula(kind: str, formula: Callable[..., Any]) -> Wrong:
     """``formula(xp, w, scaling, dim, base, seq_len)`` for one kind of scaling, w being the plain frequencies."""
 
@@ -251,7 +256,7 @@ FAULTS = (
         "You take the long factors at the original length already.",
         "They hold beyond it: length > original_max_position_embeddings.",
         "unslothai/unsloth PR #10681",
-        _length(lambda s, n: n + 1, "LongRope"),
+        keywords(OF_LENGTH, _too_early),
     ),
     Fault(
         "longrope-long-always",
