@@ -3,7 +3,12 @@
 import typing
 
 from posref.additive.augmented import cape_positions
+from posref.additive.axes import sinusoidal_axes
+from posref.additive.features import fourier_features, frequency_bands
+from posref.additive.hierarchical import hierarchical_table
 from posref.additive.learned_rows import learned
+from posref.additive.masks import mask_coordinates
+from posref.additive.resampling import resample_table
 from posref.additive.sinusoids import sinusoidal
 from posref.additive.timesteps import timestep_embedding
 from posref.bias.alibi import alibi_bias, alibi_slopes
@@ -19,7 +24,7 @@ from posref.bias.windows import relative_position_index
 from posref.judge import attention
 from posref.linear_judge import linear_attention
 from posref.logits import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
-from posref.positions import cu_seqlens_positions
+from posref.positions import cu_seqlens_positions, mask_positions
 from posref.relative.contextual import cope_scores
 from posref.relative.decomposed import decomposed_bias
 from posref.relative.disentangled import deberta_bucket, disentangled_scores
@@ -92,8 +97,11 @@ __all__ = [
     "fire_distance",
     "fope_cos_sin",
     "forget_bias",
+    "fourier_features",
+    "frequency_bands",
     "grid_coordinates",
     "grid_positions",
+    "hierarchical_table",
     "indexed_bias",
     "inkling_scale",
     "kerple_bias",
@@ -104,6 +112,8 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "mask_coordinates",
+    "mask_positions",
     "path_scores",
     "pope_apply",
     "position_mlp",
@@ -116,6 +126,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "resample_table",
     "reset_cls",
     "rope",
     "rope_apply",
@@ -136,6 +147,7 @@ __all__ = [
     "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
+    "sinusoidal_axes",
     "ssmax_scale",
     "t5_bias",
     "t5_bucket",

@@ -169,5 +169,7 @@ def test_a_preset_is_arguments_that_the_function_takes(encoding: Encoding, name:
         "w1": np.ones((4, 1)),
         "b1": np.ones(4),
         "w2": np.ones((2, 4)),
+        "coordinates": [[0.25, 0.5]],
+        "frequencies": [[1.0, 2.0]],
     }
-    assert np.isfinite(function(*(inputs[p.name] for p in needed), **kwargs)).all()
+    assert np.isfinite(function(**{p.name: inputs[p.name] for p in needed}, **kwargs)).all()

@@ -4,7 +4,7 @@ Functions take ``xp=``, the namespace; those that get an array can do without it
 """
 
 from posref_array._bind import Backend, bind
-from posref_array.additive import learned, sinusoidal, timestep_embedding
+from posref_array.additive import hierarchical_table, learned, sinusoidal, timestep_embedding
 from posref_array.augmented import cape_positions
 from posref_array.axes import (
     grid_coordinates,
@@ -23,12 +23,13 @@ from posref_array.decays import fire_distance, kerple_bias, sandwich_bias
 from posref_array.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_array.disentangled import deberta_bucket, disentangled_scores
 from posref_array.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_array.features import fourier_features, frequency_bands, sinusoidal_axes
 from posref_array.fope import fope_cos_sin
 from posref_array.judge import attention
 from posref_array.linear_judge import linear_attention
 from posref_array.logits import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_array.pope import pope_apply
-from posref_array.positions import cu_seqlens_positions
+from posref_array.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_array.relative import (
     relative_bias,
     relative_index,
@@ -36,6 +37,7 @@ from posref_array.relative import (
     relative_shift,
     relative_values,
 )
+from posref_array.resampling import resample_table
 from posref_array.rotary import (
     rope,
     rope_apply,
@@ -68,8 +70,11 @@ __all__ = [
     "fire_distance",
     "fope_cos_sin",
     "forget_bias",
+    "fourier_features",
+    "frequency_bands",
     "grid_coordinates",
     "grid_positions",
+    "hierarchical_table",
     "indexed_bias",
     "inkling_scale",
     "kerple_bias",
@@ -80,6 +85,8 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "mask_coordinates",
+    "mask_positions",
     "path_scores",
     "pope_apply",
     "position_mlp",
@@ -91,6 +98,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "resample_table",
     "reset_cls",
     "rope",
     "rope_apply",
@@ -111,6 +119,7 @@ __all__ = [
     "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
+    "sinusoidal_axes",
     "ssmax_scale",
     "t5_bias",
     "t5_bucket",

@@ -47,10 +47,13 @@ def rotary(dim: int, base: float, scaling: Scaling | None, seq_len: int | None, 
     return _rotary(dim, base, scaling, seq_len)
 
 
-def geometric(base: float, n: int, shift: float, scale: float, xp: Namespace) -> tuple[Number, ...]:
-    """The ladder of the sinusoids, times a scale, to as many digits as can be had."""
+def geometric(
+    base: float, n: int, shift: float, scale: float, xp: Namespace, dtype: str | None = None
+) -> tuple[Number, ...]:
+    """The ladder of the sinusoids, perhaps rounded to a type, times a scale, to as many digits as can be had."""
     n = operator.index(n)  # a constant, where a compiler has a symbol
-    return geometric_in_two(base, n, shift, scale) if compiling(xp) else _geometric(base, n, shift, scale)
+    made = geometric_in_two if compiling(xp) else _geometric
+    return made(base, n, shift, scale, dtype)
 
 
 def rotary_in_two(
@@ -61,9 +64,11 @@ def rotary_in_two(
     return _in_two(_rotary(dim, base, scaling, seq_len))
 
 
-def geometric_in_two(base: float, n: int, shift: float, scale: float) -> tuple[tuple[float, float], ...]:
+def geometric_in_two(
+    base: float, n: int, shift: float, scale: float, dtype: str | None
+) -> tuple[tuple[float, float], ...]:
     """As two floats each."""
-    return _in_two(_geometric(base, n, shift, scale))
+    return _in_two(_geometric(base, n, shift, scale, dtype))
 
 
 CONSTANTS = (rotary_in_two, geometric_in_two)
@@ -105,9 +110,18 @@ def _rotary(dim: int, base: float, scaling: Scaling | None, seq_len: int | None)
 
 
 @functools.lru_cache(maxsize=64, typed=True)
-def _geometric(base: float, n: int, shift: float, scale: float) -> tuple[Number, ...]:
+def _geometric(base: float, n: int, shift: float, scale: float, dtype: str | None) -> tuple[Number, ...]:
     with exact.real_arithmetic():
-        return tuple(Decimal(scale) * w for w in ladder(base, n, shift, Decimal))
+        return tuple(Decimal(scale) * _in_type(w, dtype) for w in ladder(base, n, shift, Decimal))
+
+
+def _in_type(w: Decimal, dtype: str | None) -> Decimal:
+    """A positive number as a multiple of the type's spacing there."""
+    if dtype is None:
+        return w
+    bits, least = {"float32": (24, -125), "float16": (11, -13), "bfloat16": (8, -125)}[dtype]
+    unit = Decimal(2) ** (max(math.frexp(float(w))[1], least) - bits)
+    return round(w / unit) * unit  # half to even
 
 
 def ladder(base: float, n: int, shift: float = 0, kind: Kind = float) -> list[Number]:

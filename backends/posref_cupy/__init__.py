@@ -13,7 +13,7 @@ What is CuPy's and not ours:
 
 from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
 from posref_cupy._device import unavailable
-from posref_cupy.additive import learned, sinusoidal, timestep_embedding
+from posref_cupy.additive import hierarchical_table, learned, sinusoidal, timestep_embedding
 from posref_cupy.augmented import cape_positions
 from posref_cupy.axes import (
     grid_coordinates,
@@ -32,12 +32,13 @@ from posref_cupy.decays import fire_distance, kerple_bias, sandwich_bias
 from posref_cupy.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_cupy.disentangled import deberta_bucket, disentangled_scores
 from posref_cupy.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_cupy.features import fourier_features, frequency_bands, sinusoidal_axes
 from posref_cupy.fope import fope_cos_sin
 from posref_cupy.judge import attention
 from posref_cupy.linear_judge import linear_attention
 from posref_cupy.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_cupy.pope import pope_apply
-from posref_cupy.positions import cu_seqlens_positions
+from posref_cupy.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_cupy.relative import (
     relative_bias,
     relative_index,
@@ -45,6 +46,7 @@ from posref_cupy.relative import (
     relative_shift,
     relative_values,
 )
+from posref_cupy.resampling import resample_table
 from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
 from posref_cupy.weights import rope_permute_weight
 from posref_cupy.windows import indexed_bias, relative_position_index
@@ -69,8 +71,11 @@ __all__ = [
     "fire_distance",
     "fope_cos_sin",
     "forget_bias",
+    "fourier_features",
+    "frequency_bands",
     "grid_coordinates",
     "grid_positions",
+    "hierarchical_table",
     "indexed_bias",
     "inkling_scale",
     "kerple_bias",
@@ -81,6 +86,8 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "mask_coordinates",
+    "mask_positions",
     "path_scores",
     "pope_apply",
     "position_mlp",
@@ -92,6 +99,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "resample_table",
     "reset_cls",
     "rope",
     "rope_apply",
@@ -112,6 +120,7 @@ __all__ = [
     "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
+    "sinusoidal_axes",
     "ssmax_scale",
     "t5_bias",
     "t5_bucket",

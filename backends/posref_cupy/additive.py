@@ -5,4 +5,5 @@ from posref_cupy._bind import on_cupy
 
 sinusoidal = on_cupy(additive.sinusoidal)
 timestep_embedding = on_cupy(additive.timestep_embedding)
+hierarchical_table = on_cupy(additive.hierarchical_table)
 learned = on_cupy(additive.learned)

@@ -5,7 +5,7 @@ graph break, and keep the type and the device of their input. Tables are made in
 """
 
 from posref_array import length_scale, rope_attention_factor, rope_softmax_factor
-from posref_torch.additive import learned, sinusoidal, timestep_embedding
+from posref_torch.additive import hierarchical_table, learned, sinusoidal, timestep_embedding
 from posref_torch.augmented import cape_positions
 from posref_torch.axes import (
     grid_coordinates,
@@ -24,12 +24,13 @@ from posref_torch.decays import fire_distance, kerple_bias, sandwich_bias
 from posref_torch.decomposed import bias_gate, decomposed_bias, reset_cls
 from posref_torch.disentangled import deberta_bucket, disentangled_scores
 from posref_torch.distance import dual_chunk_distance, rerope_distance, rope_scores, self_extend_distance
+from posref_torch.features import fourier_features, frequency_bands, sinusoidal_axes
 from posref_torch.fope import fope_cos_sin
 from posref_torch.judge import attention
 from posref_torch.linear_judge import linear_attention
 from posref_torch.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
 from posref_torch.pope import pope_apply
-from posref_torch.positions import cu_seqlens_positions
+from posref_torch.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_torch.relative import (
     relative_bias,
     relative_index,
@@ -37,6 +38,7 @@ from posref_torch.relative import (
     relative_shift,
     relative_values,
 )
+from posref_torch.resampling import resample_table
 from posref_torch.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
 from posref_torch.weights import rope_permute_weight
 from posref_torch.windows import indexed_bias, relative_position_index
@@ -61,8 +63,11 @@ __all__ = [
     "fire_distance",
     "fope_cos_sin",
     "forget_bias",
+    "fourier_features",
+    "frequency_bands",
     "grid_coordinates",
     "grid_positions",
+    "hierarchical_table",
     "indexed_bias",
     "inkling_scale",
     "kerple_bias",
@@ -73,6 +78,8 @@ __all__ = [
     "log_n_scale",
     "log_offset",
     "long_t5_blocks",
+    "mask_coordinates",
+    "mask_positions",
     "path_scores",
     "pope_apply",
     "position_mlp",
@@ -84,6 +91,7 @@ __all__ = [
     "relative_shift",
     "relative_values",
     "rerope_distance",
+    "resample_table",
     "reset_cls",
     "rope",
     "rope_apply",
@@ -104,6 +112,7 @@ __all__ = [
     "sandwich_bias",
     "self_extend_distance",
     "sinusoidal",
+    "sinusoidal_axes",
     "ssmax_scale",
     "t5_bias",
     "t5_bucket",

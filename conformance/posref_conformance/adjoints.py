@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import adjoints_attention
+from posref_conformance import adjoints_additive, adjoints_attention
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Call
 from posref_conformance.gradient import Asked, Gradient, Values, asked, of_sum, sum_to
@@ -57,11 +57,6 @@ def transposed(call: Call) -> Call:
 
 
 # --- look-ups and factors -------------------------------------------------------------------------------------------
-
-
-def _learned(a: Asked) -> Gradient:
-    rows = np.asarray(a.given["positions"])
-    return _scattered(a["table"].shape, rows, a.g)
 
 
 def _t5_bias(a: Asked) -> Gradient:
@@ -232,7 +227,6 @@ def _rope_scores(a: Asked) -> Gradient:
 
 ROTATIONS = ("rope_apply", "rope")
 ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
-    "learned": _learned,
     "t5_bias": _t5_bias,
     "alibi_bias": _alibi_bias,
     "ssmax_scale": _ssmax_scale,
@@ -244,5 +238,6 @@ ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     "rope_apply_channels": _apply_channels,
     "pope_apply": _pope_apply,
     "rope_scores": _rope_scores,
+    **adjoints_additive.ADJOINTS,
     **adjoints_attention.ADJOINTS,
 }

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 import posref
 from posref_conformance import (
+    budgets_additive,
     budgets_axes,
     budgets_bias,
     budgets_content,
@@ -53,8 +54,6 @@ from posref_conformance.roundings import (
     ROUNDOFF,
     SMALLEST,
     Bounds,
-    exact_equality,
-    ladder_roundings,
     last_rounding,
     phase_error,
     rope_frequencies,
@@ -131,35 +130,6 @@ def _rope(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds
     return rotation_error(x, g, phase, call, expected[0], dtypes[0])
 
 
-# --- additive -------------------------------------------------------------------------------------------------------
-
-
-def _sinusoid(theta: NDArray[Any], c_w: NDArray[Any], y: NDArray[Any], dtype: str, interleaved: bool) -> Bounds:
-    phase = phase_error(theta, c_w, working_roundoff(dtype), 1.0)  # one column per frequency; the result has two
-    both = np.repeat(phase, 2, axis=-1) if interleaved else np.concatenate([phase, phase], axis=-1)
-    odd = np.zeros((*theta.shape[:-1], y.shape[-1] - both.shape[-1]))  # an odd width ends in an exact zero
-    return {ONE: [np.concatenate([both, odd], axis=-1) + last_rounding(dtype, y)]}
-
-
-def _own_ladder(base: float, half: int, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    w = np.power(float(base), -np.arange(half) / (half - shift))  # only as a size: a bound needs no last digit
-    return w, ladder_roundings(w)
-
-
-def _sinusoidal(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    half = call.args[1] // 2
-    w, c_w = _own_ladder(call.kwargs.get("base", 10000.0), half, 1.0 if call.kwargs.get("endpoint") else 0.0)
-    interleaved = call.kwargs.get("layout", "interleaved") == "interleaved"
-    return _sinusoid(values_of(call, 0)[..., None] * w, c_w, expected[0], dtypes[0], interleaved)
-
-
-def _timestep(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    shift = call.kwargs.get("downscale_freq_shift", 1.0)
-    w, c_w = _own_ladder(call.kwargs.get("max_period", 10000.0), call.args[1] // 2, shift)
-    theta = call.kwargs.get("scale", 1.0) * values_of(call, 0)[..., None] * w
-    return _sinusoid(theta, c_w + 1, expected[0], dtypes[0], interleaved=False)  # + 1: the scale
-
-
 # --- attention -----------------------------------------------------------------------------------------------------
 
 
@@ -199,10 +169,8 @@ _BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "rope_table": _table,
     "rope_apply": _rope_apply,
     "rope": _rope,
-    "sinusoidal": _sinusoidal,
-    "timestep_embedding": _timestep,
-    "learned": exact_equality,
     "attention": _attention,
+    **budgets_additive.BUDGETS,
     **budgets_axes.BUDGETS,
     **budgets_bias.BUDGETS,
     **budgets_logits.BUDGETS,

@@ -12,6 +12,7 @@ import numpy as np
 
 import posref
 from posref_conformance import (
+    generators_additive,
     generators_axes,
     generators_bias,
     generators_content,
@@ -115,43 +116,6 @@ def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     return lambda i: Call((i.data(*shape), positions.copy()), dict(options))
 
 
-def _sinusoidal(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    from hypothesis import strategies as st
-
-    positions, half = some_positions(draw, sizes(draw, draw(st.integers(0, 2)))), draw(st.integers(2, 32))
-    options = options_of(
-        draw,
-        base=[10000.0, 100.0],
-        endpoint=[False, True],
-        layout=["interleaved", "concatenated"],
-        order=["sin_cos", "cos_sin"],
-    )
-    return lambda i: Call((i.typed(positions), 2 * half), dict(options))
-
-
-def _timestep(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    from hypothesis import strategies as st
-
-    timesteps, dim = some_positions(draw, sizes(draw, 1), 1000), draw(st.integers(4, 33))
-    options = options_of(
-        draw,
-        flip_sin_to_cos=[False, True],
-        downscale_freq_shift=[1.0, 0.0, 0.5],
-        scale=[1.0, 1000.0],
-        max_period=[10000.0, 100.0],
-    )
-    return lambda i: Call((i.typed(timesteps), dim), dict(options))
-
-
-def _learned(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
-    from hypothesis import strategies as st
-    from hypothesis.extra.numpy import arrays
-
-    rows = draw(st.integers(1, 9))
-    positions = draw(arrays(np.int64, sizes(draw, draw(st.integers(0, 2))), elements=st.integers(0, rows - 1)))
-    return lambda i: Call((i.data(rows, 3), positions.copy()))
-
-
 def _attention(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
@@ -176,10 +140,8 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Callable[[Inp
     "rope_table": (WHOLE, _table),
     "rope_apply": (FLOATS, _apply),
     "rope": (FLOATS, _rope),
-    "sinusoidal": (WHOLE, _sinusoidal),
-    "timestep_embedding": (WHOLE, _timestep),
-    "learned": (FLOATS, _learned),
     "attention": (FLOATS, _attention),
+    **generators_additive.GENERATORS,
     **generators_axes.GENERATORS,
     **generators_bias.GENERATORS,
     **generators_logits.GENERATORS,

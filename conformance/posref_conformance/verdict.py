@@ -30,6 +30,7 @@ LIKE_FIRST = (  # the result has the first argument's type
     "rope_scores",
     "rope_permute_weight",
     "pope_apply",
+    "resample_table",
     "attention",
     "linear_attention",
     "relative_shift",
@@ -56,6 +57,8 @@ AT_LEAST = {
     "cape_positions": 1,
     "kerple_bias": 0,
     "learned": 0,
+    "hierarchical_table": 0,
+    "fourier_features": 1,
     "ssmax_scale": 1,
     "fope_cos_sin": 2,
 }  # the result is at least as wide as that argument
@@ -67,6 +70,7 @@ INTEGERS = (
     "rope_axis_map",
     "grid_positions",
     "cu_seqlens_positions",
+    "mask_positions",
     "relative_index",
     "deberta_bucket",
 )

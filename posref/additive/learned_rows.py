@@ -5,21 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posref._arguments import floating
+from posref._additive_arguments import out_of_rows
+from posref._arguments import floating, integer
 from posref._arguments import positions as checked_positions
 
 
-def learned(table: ArrayLike, positions: ArrayLike) -> NDArray[np.float64]:
+def learned(table: ArrayLike, positions: ArrayLike, *, offset: int = 0) -> NDArray[np.float64]:
     r"""Look up one row per position.
 
-    .. math:: \mathrm{PE}(p) = T_p
+    .. math:: \mathrm{PE}(p) = T_{p + o}
 
     Parameters
     ----------
     table
         (rows, dim). The number of rows is a hard cap on the length.
     positions
-        Integers in 0 .. rows - 1, any shape.
+        Integers, any shape, with p + offset in 0 .. rows - 1.
+    offset
+        Rows before that of position 0 (o): 2 in OPT and BART, padding_idx + 1 in RoBERTa.
 
     Returns
     -------
@@ -34,7 +37,8 @@ def learned(table: ArrayLike, positions: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Source: Gehring et al. (1705.03122), sec. 3.1; BERT, GPT-2. Pitfall: OPT and BART look up row p + 2, RoBERTa p + pad + 1.
+    Source: Gehring et al. (1705.03122), sec. 3.1; BERT, GPT-2. A learned table per axis (Reformer, DETR) is one look-up per axis,
+    put side by side: see :func:`grid_positions`. Pitfall: the usable length is rows - offset.
 
     Examples
     --------
@@ -43,9 +47,8 @@ def learned(table: ArrayLike, positions: ArrayLike) -> NDArray[np.float64]:
            [0., 1.]])
     """
     rows, p = floating(table, "table", ndim=2), checked_positions(positions, whole=True)
-    outside = p[(p < 0) | (p >= len(rows))]
+    o = integer(offset, "offset", least=0)
+    outside = p[(p < -o) | (p >= len(rows) - o)]
     if outside.size:
-        raise IndexError(
-            f"positions must be in 0 .. {len(rows) - 1} for a table of {len(rows)} rows, got {outside.flat[0]}"
-        )
-    return np.asarray(rows[p])
+        raise IndexError(out_of_rows(len(rows), o, outside.flat[0]))
+    return np.asarray(rows[p + o])

@@ -6,6 +6,7 @@ A record lives in the file of its family. To add one, write it there; a new file
 from __future__ import annotations
 
 from posref.disagreements._record import Disagreement, Reading
+from posref.disagreements.additive import ADDITIVE
 from posref.disagreements.axes import AXES
 from posref.disagreements.relative import RELATIVE
 from posref.disagreements.rotation import ROTATION
@@ -15,4 +16,4 @@ from posref.disagreements.yarn import YARN
 
 __all__ = ["REGISTER", "Disagreement", "Reading"]
 
-REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES, *RELATIVE)
+REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES, *RELATIVE, *ADDITIVE)

@@ -76,6 +76,8 @@ LARGE_SCALES = {
     "length": None,
     "scale_base": 512.0,
 }
+TURNS = {"coordinates": np.array([[2.0**1000], [2.0**-1000]]), "frequencies": np.ones((2, 1)), "unit": "turns"}
+TURNS |= {"order": "sin_cos", "gain": 1.0}
 EDGES: dict[str, tuple[str, dict[str, Any]]] = {
     "frequencies of 1e300: 300 digits more": ("rope_table", TABLE | {"scaling": LinearScaling(1e-300)}),
     "frequencies beyond float64": ("rope_table", TABLE | {"scaling": LinearScaling(5e-324)}),
@@ -92,6 +94,7 @@ EDGES: dict[str, tuple[str, dict[str, Any]]] = {
     "a scale of 1e300": ("timestep_embedding", TIMESTEPS | {"scale": 1e300, "downscale_freq_shift": 1.0}),
     "exponents of 1e16": ("timestep_embedding", TIMESTEPS | {"scale": 1.0, "downscale_freq_shift": 2 - 2.0**-52}),
     "scales next to the largest number": ("xpos_scale", LARGE_SCALES),
+    "whole turns beside a small rest": ("fourier_features", TURNS),
     "a product beyond float64": ("alibi_bias", BIAS | {"form": "key"}),
     "a difference beyond float64": ("alibi_bias", BIAS | {"form": "distance"}),
 }

@@ -44,6 +44,10 @@ CALLS: dict[str, Callable[[], Any]] = {
     "self_extend_distance": lambda: posref.self_extend_distance(2 * WIDE, np.arange(2000), 7, 700),
     "sinusoidal": lambda: posref.sinusoidal(LONG, 128),
     "sinusoidal concatenated": lambda: posref.sinusoidal(LONG, 128, layout="concatenated", order="cos_sin"),
+    "sinusoidal odd": lambda: posref.sinusoidal(LONG, 129, odd="zero", padding_idx=1),
+    "sinusoidal_axes": lambda: posref.sinusoidal_axes(GRID, 130),
+    "sinusoidal_axes in turn": lambda: posref.sinusoidal_axes(GRID, 130, layout="band_wave_axis"),
+    "fourier_features": lambda: posref.fourier_features(GRID[:2] / 7, FREQUENCIES, include_input=True),
     "ssmax_scale": lambda: posref.ssmax_scale(SHORT, np.linspace(0.1, 1, 100)),
     "t5_bias": lambda: posref.t5_bias(np.ones((32, 3)), 2 * WIDE, WIDE),
     "timestep_embedding": lambda: posref.timestep_embedding(LONG / 40, 129),
@@ -63,6 +67,10 @@ OF_OTHER_SIZE = {
     "kerple_bias, sandwich_bias, fire_distance": "from the distinct distances: an index of each pair is held beside the result",
     "cosine_scale, log_offset": "as large as what is given",
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
+    "mask_positions": "integers",
+    "mask_coordinates": "from the distinct counts: an index of each pixel is held beside the result",
+    "frequency_bands": "a row of numbers",
+    "resample_table, hierarchical_table": "sums over data",
     "RopeHistory, read_config": "rows of numbers, a description",
 }
 

@@ -39,9 +39,18 @@ CONTRACT = [
     "NTKByPartsScaling(factor, original_max_position_embeddings, ntk_factor=1.0, extrapolation_factor=1.0, beta_0=1.25, "
     "beta_1=0.75, gamma_0=16, gamma_1=2)",
     "ProportionalScaling(partial_rotary_factor, factor=1.0, rounding='floor')",
-    "sinusoidal(positions, dim, *, base=10000.0, endpoint=False, layout='interleaved', order='sin_cos')",
-    "timestep_embedding(timesteps, dim, *, flip_sin_to_cos=False, downscale_freq_shift=1.0, scale=1.0, max_period=10000.0)",
-    "learned(table, positions)",
+    "sinusoidal(positions, dim, *, base=10000.0, endpoint=False, layout='interleaved', order='sin_cos', scale=1.0, "
+    "gain=1.0, odd='error', padding_idx=None)",
+    "sinusoidal_axes(positions, dim, *, widths=None, base=10000.0, endpoint=False, layout='axis_wave_band', order='sin_cos')",
+    "timestep_embedding(timesteps, dim, *, flip_sin_to_cos=False, downscale_freq_shift=1.0, scale=1.0, max_period=10000.0, "
+    "freq_dtype=None)",
+    "frequency_bands(n, first, last, *, spacing='linear', endpoint=True)",
+    "fourier_features(coordinates, frequencies, *, unit='radians', layout='axis_wave_band', order='sin_cos', gain=1.0, "
+    "include_input=False)",
+    "learned(table, positions, *, offset=0)",
+    "hierarchical_table(table, rows, *, alpha=0.4)",
+    "resample_table(table, sizes, new_sizes, *, kernel='cubic', cubic_a=-0.75, antialias=False, align_corners=False, "
+    "offset=0.0, prefix=0)",
     "alibi_slopes(num_heads, *, bias_max=8.0, rule='released', scale=1.0, heads=None)",
     "alibi_bias(slopes, q_positions, k_positions, *, form='distance', future_slopes=None)",
     "query_positions(num_queries, num_keys, *, align='bottom_right')",
@@ -71,6 +80,8 @@ CONTRACT = [
     "pope_apply(x, positions, *, base=10000.0, bias=None)",
     "rope_permute_weight(weight, num_heads, *, to='half', rotary_dim=None, offset=0)",
     "cu_seqlens_positions(cu_seqlens)",
+    "mask_positions(mask, *, first=0, padding=0, largest=None, restart=False)",
+    "mask_coordinates(mask, *, axes=2, scale=None, shift=0.0, eps=1e-06)",
     "linear_attention(q, k, v, *, q_positions=None, k_positions=None, inv_freq=None, layout='half', feature='elu', mask=None)",
     "relative_index(relative_position, left, right, *, outside='clip')",
     "relative_shift(x, num_keys, *, rule='transformer-xl', outside='next-row')",

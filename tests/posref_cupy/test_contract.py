@@ -34,7 +34,7 @@ ARRAYS |= {"features", "w1", "b1", "w2", "index", "log_scale", "r1", "r2", "shif
 ARRAYS |= {"mask", "x", "cos", "sin", "q", "k", "v"}
 ARRAYS |= {"relative_position", "relative", "weights", "height_table", "width_table", "projection", "const", "bias"}
 ARRAYS |= {"from_cls", "to_cls", "log_forget", "w", "beta"}
-ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens"}
+ARRAYS |= {"distances", "s", "cos_coef", "sin_coef", "weight", "cu_seqlens", "coordinates"}
 NUMBERS = ("rope_attention_factor", "rope_softmax_factor", "length_scale")  # made on the host, of numbers
 
 
@@ -189,6 +189,7 @@ WITHOUT_ARRAYS = (
     *NUMBERS,
     "rope_inv_freq",
     "rope_pixel_freq",
+    "frequency_bands",
     "alibi_slopes",
     "query_positions",
     "relative_position_index",

@@ -38,6 +38,13 @@ DIFFERENTIABLE: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] =
     "sinusoidal": (lambda p: posref_torch.sinusoidal(p, 4, dtype=D), (rand(3),)),
     "timestep_embedding": (lambda t: posref_torch.timestep_embedding(t, 5, dtype=D), (rand(3),)),
     "learned": (lambda t: posref_torch.learned(t, torch.tensor([[3, 0], [3, 1]])), (rand(4, 2),)),
+    "sinusoidal_axes": (lambda p: posref_torch.sinusoidal_axes(p, 8, dtype=D), (rand(2, 3),)),
+    "fourier_features": (
+        lambda x, f: posref_torch.fourier_features(x, f, unit="half_turns", include_input=True),
+        (rand(2, 3), rand(2, 4)),
+    ),
+    "resample_table": (lambda t: posref_torch.resample_table(t, (2, 3), (3, 2), prefix=1), (rand(7, 2),)),
+    "hierarchical_table": (lambda t: posref_torch.hierarchical_table(t, 7), (rand(3, 2),)),
     "alibi_bias": (lambda m, q, k: posref_torch.alibi_bias(m, q, k), (rand(2), rand(3), rand(4))),
     "alibi_bias, key": (lambda m, k: posref_torch.alibi_bias(m, P, k, form="key"), (rand(2), rand(4))),
     "alibi_bias, sqrt": (lambda m: posref_torch.alibi_bias(m, P, P, form="sqrt"), (rand(2),)),

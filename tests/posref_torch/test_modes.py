@@ -50,6 +50,15 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "grid_coordinates": posref_torch.grid_coordinates((2, 3), dtype=torch.float32, device=device),
         "sinusoidal": posref_torch.sinusoidal(p, 6, dtype=torch.float32),
         "timestep_embedding": posref_torch.timestep_embedding(p, 7, dtype=torch.float32),
+        "sinusoidal_axes": posref_torch.sinusoidal_axes(
+            p.expand(2, -1), 9, layout="axis_band_wave", dtype=torch.float32
+        ),
+        "frequency_bands": posref_torch.frequency_bands(4, 1, 9, spacing="log", dtype=torch.float32, device=device),
+        "fourier_features": posref_torch.fourier_features(p.expand(2, -1), cos[0].abs(), include_input=True),
+        "resample_table": posref_torch.resample_table(rows, (4, 8), (3, 5)),
+        "hierarchical_table": posref_torch.hierarchical_table(rows, 40),
+        "mask_positions": posref_torch.mask_positions(mask, first=2, padding=1),
+        "mask_coordinates": posref_torch.mask_coordinates(mask, scale=6.28, dtype=torch.float32),
         "learned": posref_torch.learned(rows, p % 32),
         "alibi_slopes": posref_torch.alibi_slopes(6, dtype=torch.float32, device=device),
         "alibi_bias": posref_torch.alibi_bias(slopes, p, p),

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import golden_additive
 import golden_axes
 import golden_bias
 import golden_cases
@@ -46,6 +47,7 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_relative, golden_relative.CASES),
     (golden_disentangled, golden_disentangled.CASES),
     (golden_content, golden_content.CASES),
+    (golden_additive, golden_additive.CASES),
 ]
 FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"

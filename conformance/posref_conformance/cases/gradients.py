@@ -48,6 +48,12 @@ def _pope(i: Inputs, by: str, **options: Any) -> Call:
     return _by(i, "pope_apply", by, i.data(2, 3, 5, 7), np.arange(5), bias=bias, **options)
 
 
+def _features(i: Inputs, *shape: int, **options: Any) -> Call:
+    """Frequencies of bands, or learned ones that sum over two axes."""
+    coordinates, how = i.rng.uniform(-1, 1, (2, 7)), {"layout": "band_wave_axis", "include_input": True}
+    return _by(i, "fourier_features", "frequencies", coordinates, i.data(*shape), **how, **options)
+
+
 def _fope(i: Inputs, by: str, heads: bool = True) -> Call:
     shape = (2, 3, 3) if heads else (3, 3)
     return _by(i, "fope_cos_sin", by, np.arange(7) * 3, _frequencies(i, 6), i.data(*shape), i.data(*shape), 5)
@@ -141,6 +147,20 @@ CASES: tuple[Case, ...] = (
     _case("linear_attention", "by-k", lambda i: _linear(i, "k")),
     _case("linear_attention", "by-v", lambda i: _linear(i, "v")),
     _case("learned", "", lambda i: _by(i, "learned", "table", i.data(11, 6), np.array([[5, 0, 1], [2, 2, 5]]))),
+    _case(
+        "learned",
+        "offset",
+        lambda i: _by(i, "learned", "table", i.data(11, 6), np.array([[-2, 0, 1], [8, 2, -2]]), offset=2),
+    ),
+    _case("resample_table", "", lambda i: _by(i, "resample_table", "table", i.data(16, 3), (3, 5), (5, 4), prefix=1)),
+    _case(
+        "resample_table",
+        "antialias",
+        lambda i: _by(i, "resample_table", "table", i.data(35, 3), (5, 7), (2, 3), kernel="linear", antialias=True),
+    ),
+    _case("hierarchical_table", "", lambda i: _by(i, "hierarchical_table", "table", i.data(5, 3), 23)),
+    _case("fourier_features", "", lambda i: _features(i, 3), REAL),
+    _case("fourier_features", "matrix", lambda i: _features(i, 2, 3, order="cos_sin", gain=0.5), REAL),
     _case("alibi_bias", "", lambda i: _bias(i, "alibi_bias", "slopes", np.abs(i.data(3)), np.arange(5) + 2, KEYS)),
     _case(
         "alibi_bias",

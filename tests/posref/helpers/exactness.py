@@ -57,6 +57,9 @@ SUBJECTS = [
     *subjects("rope_table", [*random_arguments.KINDS], sample=150),
     *subjects("rope_cos_sin", [None]),
     *subjects("sinusoidal", ["base ** (-2k / dim)", "endpoint"]),
+    *subjects("sinusoidal_axes", ["base ** (-2k / dim)", "endpoint"]),
+    *subjects("frequency_bands", ["linear", "log"], sample=100),
+    *subjects("fourier_features", ["bands", "matrix"]),
     *subjects("timestep_embedding", [None], sample=400),
     *subjects("alibi_slopes", [None], sample=2048),
     *subjects("alibi_bias", ["distance", "signed", "key"], sample=100),
@@ -78,7 +81,7 @@ SUBJECTS = [
 ]
 
 # Closed forms that are held to the golden values of mpmath alone so far.
-HELD_BY_GOLDEN_VALUES = {"cosine_scale", "fire_distance", "log_offset"}
+HELD_BY_GOLDEN_VALUES = {"cosine_scale", "fire_distance", "log_offset", "mask_coordinates"}
 
 # Of posref.__all__, what is neither.
 WITHOUT_A_CLOSED_FORM = {
@@ -89,6 +92,8 @@ WITHOUT_A_CLOSED_FORM = {
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "rope, rope_apply, rope_apply_channels": "two products of data and their sum",
     "learned, t5_bias, rope_permute_weight": "entries of what is given",
+    "resample_table, hierarchical_table": "sums over the rows of what is given",
+    "mask_positions": "integers",
     "rope_axis_map, t5_bucket, cu_seqlens_positions, grid_positions, dual_chunk_distance": "integers",
     "RopeHistory": "rope_inv_freq at a length that it remembers",
     "read_config": "a description",

@@ -118,11 +118,24 @@ def path_scores(args: Args) -> float:
     return float(U * ((n * (2 * d + 5) + d + 2) * size + 2 * (n + 2) * gate))
 
 
+def resample_table(args: Args) -> float:
+    """Weights within u, products, and per axis a sum over its cells; sum |W| is at most 1.5 on each."""
+    sizes = args["sizes"]
+    return float(sum(n + 2 for n in sizes) * U * 1.5 ** len(sizes) * np.abs(args["table"]).max())
+
+
+def hierarchical_table(args: Args) -> float:
+    """Alpha / (1 - alpha) within 2 u, a difference, a product, a sum: 5 u of |p| + k (|p| + |p|)."""
+    k = args["alpha"] / (1 - args["alpha"])
+    return float(5 * U * (1 + 2 * k) * np.abs(args["table"]).max())
+
+
 BOUNDS: dict[str, Callable[[Args], Any]] = {
     "cope_scores": cope_scores,
     "decomposed_bias": decomposed_bias,
     "disentangled_scores": disentangled_scores,
     "fope_cos_sin": fope_cos_sin,
+    "hierarchical_table": hierarchical_table,
     "linear_attention": linear_attention,
     "path_scores": path_scores,
     "pope_apply": pope_apply,
@@ -130,6 +143,7 @@ BOUNDS: dict[str, Callable[[Args], Any]] = {
     "relative_bias": relative_bias,
     "relative_scores": relative_scores,
     "relative_values": relative_values,
+    "resample_table": resample_table,
     "rope_scores": rope_scores,
     "sandwich_bias": sandwich_bias,
 }

@@ -70,12 +70,52 @@ def rope_table(positions: NDArray[Any], scaling: Any, attention_factor: float | 
     return rope_cos_sin(positions, rope_inv_freq(scaling=scaling, **ladder), attention_factor)
 
 
-def sinusoidal(positions: NDArray[Any], dim: int, base: float, endpoint: bool, layout: str, order: str) -> NDArray[Any]:
-    half = dim // 2
-    cos, sin = rope_cos_sin(positions, base ** (-np.arange(half) / (half - 1 if endpoint else half)), 1.0)
+def sinusoidal(
+    positions: NDArray[Any],
+    dim: int,
+    base: float,
+    endpoint: bool,
+    layout: str,
+    order: str,
+    scale: float,
+    gain: float,
+    odd: str,
+) -> NDArray[Any]:
+    width = dim - dim % 2 if odd == "zero" else dim
+    half = (width + 1) // 2
+    w = base ** (-np.arange(half) / (half - 1 if endpoint else width / 2))
+    cos, sin = rope_cos_sin(scale * positions, w, gain)
     parts = (sin, cos) if order == "sin_cos" else (cos, sin)
-    stacked = np.stack(parts, axis=-1 if layout == "interleaved" else -2)
-    return stacked.reshape(*positions.shape, dim)
+    stacked = np.stack(parts, axis=-1 if layout == "interleaved" else -2).reshape(*positions.shape, 2 * half)
+    return np.concatenate([stacked[..., :width], np.zeros((*positions.shape, dim - width))], axis=-1)
+
+
+def sinusoidal_axes(positions: NDArray[Any], dim: int, base: list[float], endpoint: bool, order: str) -> NDArray[Any]:
+    n = dim // (2 * len(positions)) * 2
+    parts = [
+        sinusoidal(p, n, b, endpoint, "concatenated", order, 1.0, 1.0, "error")
+        for p, b in zip(positions, base, strict=True)
+    ]
+    rest = np.zeros((*positions.shape[1:], dim - n * len(positions)))
+    return np.concatenate([*parts, rest], axis=-1)
+
+
+def frequency_bands(n: int, first: float, last: float, spacing: str, endpoint: bool) -> NDArray[Any]:
+    if spacing == "linear":
+        return np.linspace(first, last, n, endpoint=endpoint)
+    return np.exp(np.linspace(np.log(first), np.log(last), n, endpoint=endpoint))
+
+
+def fourier_features(
+    coordinates: NDArray[Any], frequencies: NDArray[Any], unit: str, order: str, gain: float
+) -> NDArray[Any]:
+    factor = {"radians": 1.0, "half_turns": np.pi, "turns": 2 * np.pi}[unit]
+    if frequencies.ndim == 1:
+        angles = [factor * x[..., None] * frequencies for x in coordinates]
+    else:
+        angles = [factor * np.moveaxis(coordinates, 0, -1) @ frequencies]
+    waves = [(gain * np.sin(a), gain * np.cos(a))[:: 1 if order == "sin_cos" else -1] for a in angles]
+    return np.concatenate([part for pair in waves for part in pair], axis=-1)
 
 
 def timestep_embedding(

@@ -175,14 +175,58 @@ def rope_cos_sin(source: Generator) -> Arguments:
     return {"positions": batch(source), "inv_freq": inv_freq, "attention_factor": factor}
 
 
+def multiplier(source: Generator) -> float:
+    """1, or of either sign and some size."""
+    if source.random() < 0.5:
+        return 1.0
+    return float(source.choice([-1, 1])) * power_of_ten(source, -3, 3)
+
+
 def sinusoidal(source: Generator, kind: str) -> Arguments:
+    odd = ("error", "zero", "split")[source.integers(3)]
     return {
         "positions": batch(source),
-        "dim": even_dim(source, least=4),
+        "dim": even_dim(source, least=4) + int(odd != "error" and source.random() < 0.7),
         "base": base(source),
         "endpoint": kind == "endpoint",
         "layout": ("interleaved", "concatenated")[source.integers(2)],
         "order": ("sin_cos", "cos_sin")[source.integers(2)],
+        "scale": multiplier(source),
+        "gain": multiplier(source),
+        "odd": odd,
+    }
+
+
+def sinusoidal_axes(source: Generator, kind: str) -> Arguments:
+    axes = int(source.integers(1, 4))
+    return {
+        "positions": np.stack([positions(source, (20,)).astype(np.float64) for _ in range(axes)]),
+        "dim": 2 * axes * int(source.integers(2, 12)) + int(source.integers(3)),
+        "base": [base(source) for _ in range(axes)],
+        "endpoint": kind == "endpoint",
+        "order": ("sin_cos", "cos_sin")[source.integers(2)],
+    }
+
+
+def frequency_bands(source: Generator, kind: str) -> Arguments:
+    sign = source.choice([-1.0, 1.0], 2) if kind == "linear" else np.ones(2)
+    first, last = (sign * 10.0 ** source.uniform(-4, 5, 2)).tolist()
+    n, endpoint = int(source.integers(1, 200)), bool(source.random() < 0.7)
+    return {"n": n, "first": first, "last": last, "spacing": kind, "endpoint": endpoint}
+
+
+def fourier_features(source: Generator, kind: str) -> Arguments:
+    axes, n = int(source.integers(1, 4)), int(source.integers(1, 9))
+    shape = (n,) if kind == "bands" else (axes, n)
+    coordinates = (
+        source.uniform(-1, 1, (axes, 20)) if source.random() < 0.7 else positions(source, (axes, 20)) * 2.0**-20
+    )
+    return {
+        "coordinates": coordinates,
+        "frequencies": source.choice([-1.0, 1.0], shape) * 10.0 ** source.uniform(-3, 4, shape),
+        "unit": ("radians", "half_turns", "turns")[source.integers(3)],
+        "order": ("sin_cos", "cos_sin")[source.integers(2)],
+        "gain": multiplier(source),
     }
 
 

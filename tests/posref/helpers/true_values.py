@@ -148,13 +148,68 @@ def rope_cos_sin(positions: NDArray[Any], inv_freq: NDArray[Any], attention_fact
 # --- additive --------------------------------------------------------------------------------------------------------
 
 
-def sinusoidal(positions: NDArray[Any], dim: int, base: float, endpoint: bool, layout: str, order: str) -> At:
-    half = dim // 2
-    w = [power(base, -k, half - 1) if endpoint else power(base, -2 * k, dim) for k in range(half)]
+def sinusoidal(
+    positions: NDArray[Any],
+    dim: int,
+    base: float,
+    endpoint: bool,
+    layout: str,
+    order: str,
+    scale: float,
+    gain: float,
+    odd: str,
+) -> At:
+    width = dim - dim % 2 if odd == "zero" else dim
+    half = (width + 1) // 2
+    w = [scale * (power(base, -k, half - 1) if endpoint else power(base, -2 * k, width)) for k in range(half)]
 
     def at(*i: int) -> Ball:
+        if i[-1] >= width:
+            return arb(0)
         k, second = divmod(i[-1], 2) if layout == "interleaved" else divmod(i[-1], half)[::-1]
-        return wave(second == (order == "sin_cos"), positions[i[:-1]], w[k])
+        return gain * wave(second == (order == "sin_cos"), positions[i[:-1]], w[k])
+
+    return at
+
+
+def sinusoidal_axes(positions: NDArray[Any], dim: int, base: list[float], endpoint: bool, order: str) -> At:
+    """Of equal widths, axis by axis, sines or cosines first."""
+    half = dim // (2 * len(positions))
+    w = [[power(b, -k, half - 1 if endpoint else half) for k in range(half)] for b in base]
+
+    def at(*i: int) -> Ball:
+        axis, rest = divmod(i[-1], 2 * half)
+        if axis >= len(w):
+            return arb(0)
+        second, k = divmod(rest, half)
+        return wave(second == (order == "sin_cos"), positions[(axis, *i[:-1])], w[axis][k])
+
+    return at
+
+
+def frequency_bands(n: int, first: float, last: float, spacing: str, endpoint: bool) -> At:
+    a, b, steps = arb(first), arb(last), max(1, n - 1 if endpoint else n)
+    if spacing == "linear":
+        return lambda k: a + (b - a) * k / steps
+    return lambda k: a * ((b / a).log() * k / steps).exp()
+
+
+def fourier_features(coordinates: NDArray[Any], frequencies: NDArray[Any], unit: str, order: str, gain: float) -> At:
+    """Axis by axis, or summed over the axes; sines or cosines first."""
+    n, half_turns = frequencies.shape[-1], {"radians": 0, "half_turns": 1, "turns": 2}[unit]
+
+    def at(*i: int) -> Ball:
+        axis, (second, k) = i[-1] // (2 * n), divmod(i[-1] % (2 * n), n)
+        if frequencies.ndim == 1:
+            angle = arb(coordinates[(axis, *i[:-1])].item()) * arb(frequencies[k].item())
+        else:
+            pairs = zip(coordinates[(slice(None), *i[:-1])].tolist(), frequencies[:, k].tolist(), strict=True)
+            angle = sum((arb(x) * arb(f) for x, f in pairs), arb(0))
+        cosine = second == (order == "sin_cos")
+        if not half_turns:
+            return gain * (angle.cos() if cosine else angle.sin())
+        turned = half_turns * angle
+        return gain * (turned.cos_pi() if cosine else turned.sin_pi())
 
     return at
 

@@ -48,6 +48,7 @@ VALID: dict[str, Args] = {
     "pope_apply": {"x": ONES((3, 4)), "positions": HERE},
     "rope_permute_weight": {"weight": ONES((12, 2)), "num_heads": 2},
     "cu_seqlens_positions": {"cu_seqlens": np.array([0, 3])},
+    "mask_positions": {"mask": np.array([0, 1, 1])},
     "linear_attention": {
         "q": ONES((3, 4)),
         "k": ONES((5, 4)),
@@ -251,6 +252,32 @@ PACKED: list[Bad] = several(
     ([0, 5, 3], ValueError, "must not fall, got 5 and 3"),
 )
 
+MASK = "must be booleans, or integers 0 and 1, got"
+ANY = "must be an integer >= -9007199254740992, got"
+PADDED: list[Bad] = [
+    *several(
+        "mask_positions",
+        "mask",
+        ([0.5], TypeError, f"{MASK} type float64"),
+        (["1"], TypeError, f"{MASK} type <U1"),
+        (None, TypeError, f"{MASK} type object"),
+        ([0, 2], ValueError, f"{MASK} 2"),
+        ([-1], ValueError, f"{MASK} -1"),
+        (1, ValueError, "must have a sequence axis, got shape ()"),
+    ),
+    *a_flag("mask_positions", "restart"),
+    *(
+        bad
+        for name in ("first", "padding", "largest")
+        for bad in several(
+            "mask_positions",
+            name,
+            *((v, TypeError, f"{ANY} {v!r}") for v in (1.0, "1", True)),
+            (-(2**60), ValueError, f"{ANY} {-(2**60)}"),
+        )
+    ),
+]
+
 SHAPES = "q, k, v must be (..., q, d), (..., k, d), (..., k, e), got"
 LEADING = "q, k, v must have leading axes that broadcast, got"
 MISSING = "must be given where positions or frequencies are, got None"
@@ -285,7 +312,7 @@ LINEAR: list[Bad] = [
     ),
 ]  # fmt: skip
 
-CASES = [*DISTANCES, *SCORES, *XPOS, *FOPE, *POPE, *WEIGHTS, *PACKED, *LINEAR]
+CASES = [*DISTANCES, *SCORES, *XPOS, *FOPE, *POPE, *WEIGHTS, *PACKED, *PADDED, *LINEAR]
 MODULES = (
     "rotary.distance",
     "rotary.xpos",
