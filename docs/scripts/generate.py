@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
+from posref_conformance.schemas import NAMES, schema
+
 # What pip and pytest say of a fresh machine belongs to the README; the site repeats it.
 COMMANDS = re.compile(r"^## On a fresh machine\n+(.*?)(?=^## )", re.M | re.S)
 ROOT = Path(__file__).resolve().parents[2]
+LANGUAGES = {"cpp": "cpp", "mjs": "javascript"}
 MARKER = re.compile(r"^<!-- make: ([a-z-]+) -->$", re.M)
 
 
@@ -36,9 +41,17 @@ def fresh_machine() -> str:
     return found[1].strip()
 
 
+def example(name: str) -> str:
+    """A program of docs/examples, within the fold that stands above it."""
+    text = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
+    return textwrap.indent(f"```{LANGUAGES[name.rpartition('.')[2]]}\n{text}```", "    ")
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "fresh-machine": fresh_machine,
     "functions": contract.functions,
+    "vectors-cpp": lambda: example("vectors.cpp"),
+    "vectors-mjs": lambda: example("vectors.mjs"),
     "roundoff": tolerances.roundoff,
     "separation": tolerances.separation,
     "fixed-tolerances": tolerances.fixed_tolerances,
@@ -73,6 +86,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
+    for name in NAMES:
+        found = schema(name)
+        text = json.dumps(found, indent=2) + "\n"
+        files.append(File.generated(config, found["$id"].removeprefix(f"{config.site_url}"), content=text))
     return files
 
 

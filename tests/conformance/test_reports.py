@@ -249,12 +249,13 @@ def test_a_matrix_of_backends(made: Path, posref_command: Any) -> None:
     assert {len(row) for row in rows} == {3}
     table = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
     assert table["function"] == ["\\<i\\>mine.py", "numpy"]
-    assert re.fullmatch(r"\*\*\d+ of 25 failed\*\*", table["`rope_cos_sin`"][0])
-    assert re.fullmatch(r"25/25, 0\.\d\d x", table["`rope_cos_sin`"][1])
+    assert re.fullmatch(r"\*\*\d+ of \d+ failed\*\*", table["`rope_cos_sin`"][0])
+    assert re.fullmatch(r"(\d+)/\1, 0\.\d\d x", table["`rope_cos_sin`"][1])
     assert re.fullmatch(r"\d+/\d+, 0\.6\d x, float32", table["`rope_apply`"][0])
     assert table["`rope_apply`"][1] == ""  # not asked
-    assert table["`t5_bucket`"] == ["-", "18/18, exact"]
-    assert table[""][1].startswith("yes: 43 checks passed")
+    assert table["`t5_bucket`"][0] == "-"
+    assert re.fullmatch(r"(\d+)/\1, exact", table["`t5_bucket`"][1])
+    assert re.fullmatch(r"yes: \d+ checks passed", table[""][1])
 
 
 def test_a_report_becomes_the_same_page_later(made: Path, posref_command: Any, tmp_path: Path) -> None:

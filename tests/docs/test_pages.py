@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from posref.cli import check
-from posref_conformance import runner, verdict
+from posref_conformance import process, runner, verdict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "```pycon" in path.read_text(encoding="utf-8"))
@@ -42,6 +43,11 @@ def test_contract_has_the_numbers_of_the_code() -> None:
     assert f"may take {timeout:g} s" in text
     assert runner.DEEP == 6
     assert "six times as long" in text
+    memory = next(p.default for p in check.params if p.name == "memory")
+    assert f"may add {memory:g} GiB" in text
+    assert (process.Limits().seconds, process.Limits().gibibytes) == (timeout, memory)
+    assert runner.ENOUGH == {"time": 3, "death": 10}
+    assert "third time-out or tenth death" in text
 
 
 def test_contract_has_the_types_of_the_code() -> None:
@@ -51,6 +57,11 @@ def test_contract_has_the_types_of_the_code() -> None:
     rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table[1].splitlines() if line.startswith("|")]
     told = {name for row in rows for name in row}
     assert told == {*verdict.LIKE_FIRST, *verdict.AT_LEAST, *verdict.INTEGERS}
+
+
+def test_gradients_are_named_as_they_are_budgeted() -> None:
+    assert "posref_conformance.adjoints_attention" in (DOCS / "tolerances.md").read_text(encoding="utf-8")
+    assert importlib.util.find_spec("posref_conformance.adjoints_attention")
 
 
 def test_commands_are_run_and_their_output_shown(script: Script) -> None:
