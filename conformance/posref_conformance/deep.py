@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from posref_conformance.backend import Backend, BackendError
+import posref
+from posref_conformance.backend import Backend, BackendError, missing_keyword
 from posref_conformance.case import FLOATS, Call, Inputs, one
 from posref_conformance.drawing import Draw
 from posref_conformance.generators import GENERATORS
@@ -34,12 +35,15 @@ def deep_checks(backend: Backend) -> list[str]:
 
 def run_deep(backend: Backend, check: str) -> Result:
     """Search for an example on which the backend is wrong, and give the smallest one that is found."""
-    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import HealthCheck, Phase, given, reject, settings
     from hypothesis import strategies as st
+    from hypothesis.errors import Unsatisfiable
 
     function, _, dtype = check.split("/")
     worst = Result(check, NOT_IMPLEMENTED, "no generated example could be run")
     failure: Result | None = None  # of the last example that failed: once Hypothesis is done, the smallest
+    if backend.function(function) is None:
+        return worst
 
     @settings(
         max_examples=EXAMPLES,
@@ -52,16 +56,22 @@ def run_deep(backend: Backend, check: str) -> Result:
     @given(st.data())
     def search(data: st.DataObject) -> None:
         nonlocal worst, failure
-        call = _draw(function, dtype, data.draw)
+        call = _draw(function, dtype, data.draw, backend)
+        if call is None:
+            reject()
         result = run(backend, one(function, "deep", lambda i: call(i)), dtype)
+        if result.status == NOT_IMPLEMENTED:
+            reject()  # and another one is drawn in its place
         if result.status == FAILED:
             failure = _with_example(result, call(_inputs(dtype)))
             raise AssertionError
-        if result.status == PASSED and (worst.status != PASSED or (result.worst or 0) > (worst.worst or 0)):
+        if worst.status != PASSED or (result.worst or 0) > (worst.worst or 0):
             worst = result
 
     try:
         search()
+    except Unsatisfiable:  # all of them were rejected
+        pass
     except Exception:  # the assertion, or Hypothesis' word for an example that fails only the first time
         if failure is None:
             raise
@@ -85,10 +95,27 @@ def _short(value: Any) -> str:
     return f"{value.dtype.name}{list(value.shape)}"
 
 
-def _draw(function: str, dtype: str, draw: Draw) -> Callable[[Inputs], Call]:
-    """Parameters are drawn once; the arrays come from them and a seed, so that they can be built twice."""
+def _draw(function: str, dtype: str, draw: Draw, backend: Backend) -> Callable[[Inputs], Call] | None:
+    """Parameters are drawn once; the arrays come from them and a seed, so that they can be built twice.
+
+    Keywords that the backend lacks are left at their defaults, if the call has a meaning without them.
+    """
     from hypothesis import strategies as st
 
-    build = GENERATORS[function][1](draw, dtype)
+    build, own = GENERATORS[function][1](draw, dtype), backend.function(function)
     seed = draw(st.integers(0, 2**16))
-    return lambda i: build(Inputs(i.dtype, np.random.default_rng(seed)))
+
+    def known(i: Inputs) -> Call:
+        call = build(Inputs(i.dtype, np.random.default_rng(seed)))
+        kwargs = dict(call.kwargs)
+        while lacking := missing_keyword(own, kwargs):
+            del kwargs[lacking]
+        return replace(call, kwargs=kwargs)
+
+    full = build(Inputs(dtype, np.random.default_rng(seed)))
+    if full.kwargs.keys() != known(_inputs(dtype)).kwargs.keys():
+        try:
+            getattr(posref, function)(*full.args, **known(_inputs(dtype)).kwargs)
+        except (TypeError, ValueError):
+            return None
+    return known

@@ -27,6 +27,14 @@ def some_positions(draw: Draw, shape: tuple[int, ...], largest: int = 2**20) -> 
     return draw(arrays(np.int64, shape, elements=st.integers(-largest, largest)))
 
 
+def real_positions(draw: Draw, shape: tuple[int, ...], largest: int = 2**20) -> Any:
+    """Positions of either sign, whole ones or binary fractions of them."""
+    from hypothesis import strategies as st
+
+    positions, bits = some_positions(draw, shape, largest), draw(st.sampled_from([0, 0, 1, 7]))
+    return positions / 2**bits if bits else positions
+
+
 def options_of(draw: Draw, **choices: Any) -> dict[str, Any]:
     """Keywords that differ from their defaults, the first of each list."""
     from hypothesis import strategies as st

@@ -21,7 +21,7 @@ from posref_conformance import (
     generators_relative,
 )
 from posref_conformance.case import FLOATS, Call, Inputs
-from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
+from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, real_positions, sizes, some_positions
 from posref_conformance.generators_frequencies import pixels, scalings, softmax
 
 
@@ -70,7 +70,7 @@ def _factor(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
 def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
-    positions, pairs = some_positions(draw, sizes(draw, draw(st.integers(0, 3)))), draw(st.integers(1, 9))
+    positions, pairs = real_positions(draw, sizes(draw, draw(st.integers(0, 3)))), draw(st.integers(1, 9))
     options = options_of(draw, attention_factor=[1.0, 1.25, 0.5])
     return lambda i: Call((positions.copy(), np.abs(i.data(pairs))), dict(options))
 
@@ -107,7 +107,7 @@ def _rope(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     shape, pairs, options = _rotation(draw)
-    positions = some_positions(draw, shape[-2:-1])
+    positions = real_positions(draw, shape[-2:-1])
     options |= options_of(draw, base=[10000.0, 500000.0])
     if 2 * pairs + options.get("offset", 0) < shape[-1]:
         options["dim"] = 2 * pairs

@@ -9,7 +9,7 @@ import numpy as np
 
 import posref
 from posref_conformance.case import FLOATS, Call, Inputs
-from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, sizes, some_positions
+from posref_conformance.drawing import DEFAULT, WHOLE, Draw, options_of, real_positions, sizes, some_positions
 
 RULES = ("chunked", "interleaved", "interleaved_spare", "round_robin", "balanced", "alternating")
 
@@ -66,7 +66,7 @@ def _cos_sin(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     axes = _any_map(draw)
-    positions = some_positions(draw, (int(axes.max()) + 1, *sizes(draw, draw(st.integers(0, 2)))))
+    positions = real_positions(draw, (int(axes.max()) + 1, *sizes(draw, draw(st.integers(0, 2)))))
     options = options_of(draw, attention_factor=[1.0, 1.25, 0.5])
     return lambda i: Call((positions.copy(), np.abs(i.data(len(axes))), axes.copy()), dict(options))
 
@@ -75,7 +75,7 @@ def _mixed(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     from hypothesis import strategies as st
 
     axes, heads, pairs = draw(st.integers(1, 3)), sizes(draw, draw(st.integers(0, 1))), draw(st.integers(1, 5))
-    positions = some_positions(draw, (axes, *sizes(draw, 1)))
+    positions = real_positions(draw, (axes, *sizes(draw, 1)))
     return lambda i: Call((positions.copy(), i.data(axes, *heads, pairs)))
 
 

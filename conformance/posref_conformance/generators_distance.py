@@ -9,7 +9,7 @@ import numpy as np
 
 import posref
 from posref_conformance.case import FLOATS, Call, Inputs
-from posref_conformance.drawing import WHOLE, Draw, options_of, sizes, some_positions
+from posref_conformance.drawing import WHOLE, Draw, options_of, real_positions, sizes, some_positions
 
 Build = Callable[[Inputs], Call]
 
@@ -76,7 +76,7 @@ def _fope(draw: Draw, dtype: str) -> Build:
     kept, columns, more = draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(0, 3))
     shape = (*([draw(st.integers(1, 3))] if draw(st.booleans()) else []), kept, columns)
     positions, options = (
-        some_positions(draw, sizes(draw, draw(st.integers(1, 2)))),
+        real_positions(draw, sizes(draw, draw(st.integers(1, 2)))),
         options_of(draw, pad_sin=[1.0, 0.0]),
     )
 
@@ -91,7 +91,7 @@ def _pope(draw: Draw, dtype: str) -> Build:
     from hypothesis import strategies as st
 
     shape, biased = (*sizes(draw, draw(st.integers(1, 3))), draw(st.integers(1, 7))), draw(st.booleans())
-    positions, options = some_positions(draw, shape[-2:-1]), options_of(draw, base=[10000.0, 100.0])
+    positions, options = real_positions(draw, shape[-2:-1]), options_of(draw, base=[10000.0, 100.0])
 
     def build(i: Inputs) -> Call:
         bias = {"bias": i.typed(i.rng.uniform(-7, 1, shape[-1]))} if biased else {}

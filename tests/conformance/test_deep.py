@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from posref_array.on_numpy import backend as right
@@ -80,3 +82,53 @@ def test_without_hypothesis_it_says_so(tmp_path: Path, posref_command: Callable[
     done = posref_command("check", "numpy", "--deep", "--only", "learned", env=environment)
     assert (done.returncode, done.stderr) == (2, "posref: --deep needs Hypothesis: pip install hypothesis\n")
     assert posref_command("check", "numpy", "--only", "learned", env=environment).returncode == 0
+
+
+def _counted(name: str, function: Any) -> tuple[Any, list[Any]]:
+    calls: list[Any] = []
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        calls.append((args, kwargs))
+        return function(*args, **kwargs)
+
+    counting.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return counting, calls
+
+
+@pytest.mark.parametrize("name", ["rope_apply", "rope", "rope_inv_freq", "sinusoidal", "alibi_bias", "attention"])
+def test_a_backend_that_knows_few_keywords_is_asked_as_much(name: str) -> None:
+    """What it lacks is left at its default: fifty examples and more, and every keyword that it has among them."""
+    given = getattr(right, name)
+    kept = {"rope_apply": "layout", "rope": "layout", "sinusoidal": "layout", "alibi_bias": "form"}.get(name)
+    required = [p for p in inspect.signature(given).parameters.values() if p.default is p.empty]
+    few = [*required, *(p for n, p in inspect.signature(given).parameters.items() if n == kept)]
+
+    def small(*args: Any, **kwargs: Any) -> Any:
+        return given(*args, **kwargs)
+
+    small.__signature__ = inspect.Signature(few)  # type: ignore[attr-defined]
+    function, calls = _counted(name, small)
+    check = next(c for c in deep_ids() if c.startswith(f"{name}/"))
+    assert run_deep(describe("small", SimpleNamespace(**{name: function})), check).status == PASSED
+    assert len(calls) >= 50
+    assert {k for _, kwargs in calls for k in kwargs} == ({kept} if kept else set())
+
+
+def test_what_a_backend_refuses_is_drawn_anew() -> None:
+    def rope_apply(x: Any, cos: Any, sin: Any, *, layout: str = "half") -> Any:
+        if layout != "half" or 2 * cos.shape[-1] != x.shape[-1]:
+            raise NotImplementedError
+        return right.rope_apply(x, cos, sin)
+
+    function, calls = _counted("rope_apply", rope_apply)
+    assert run_deep(describe("small", SimpleNamespace(rope_apply=function)), "rope_apply/deep/float32").status == PASSED
+    taken = [kwargs for (x, cos, _), kwargs in calls if 2 * cos.shape[-1] == x.shape[-1] and not kwargs]
+    assert len(taken) >= 50
+
+
+def test_fractions_are_among_the_positions() -> None:
+    def rope_cos_sin(positions: Any, inv_freq: Any, *, attention_factor: float = 1.0) -> Any:
+        return right.rope_cos_sin(np.trunc(positions), inv_freq, attention_factor=attention_factor)
+
+    result = run_deep(describe("whole", SimpleNamespace(rope_cos_sin=rope_cos_sin)), "rope_cos_sin/deep/float32")
+    assert result.status == FAILED

@@ -197,6 +197,7 @@ def test_the_gradient_is_traced_too(traced: str) -> None:
     compiled = torch.compile(posref_torch.rope_apply, fullgraph=True, backend=f"aot_{traced}")
     (got,) = torch.autograd.grad(compiled(x, COS, SIN).square().sum(), x)
     (expected,) = torch.autograd.grad(posref_torch.rope_apply(x, COS, SIN).square().sum(), x)
+    # 2 x again, by two rotations in another order of roundings: each within 2 * 2^-24 (|a| + |b|) < 2^-21, times 2
     torch.testing.assert_close(got, expected, rtol=2.0**-20, atol=2.0**-20)
 
 

@@ -154,6 +154,7 @@ def test_autocast_with_a_gradient() -> None:
         y, z = posref_torch.rope_apply(x, COS, SIN), posref_torch.attention(x, x, x, bias=BIAS, mask=MASK)
     assert y.dtype == z.dtype == torch.float32
     assert torch.equal(z, PLAIN["attention"])
+    # with an fma or without: a product below 4 is rounded once more or less, 4 * 2^-24
     torch.testing.assert_close(y, PLAIN["rope_apply"], rtol=2.0**-22, atol=2.0**-22)
 
 
@@ -205,6 +206,7 @@ def test_vmap_of_the_rotation(dims: tuple[int | None, ...], layout: str) -> None
     got = torch.func.vmap(rotate, in_dims=dims)(*given)
     n = next(t.shape[d] for t, d in zip(given, dims, strict=True) if d is not None)
     rows = [rotate(*(t if d is None else t.select(d, i) for t, d in zip(given, dims, strict=True))) for i in range(n)]
+    # with an fma or without: a product below 4 is rounded once more or less, 4 * 2^-24
     torch.testing.assert_close(got, torch.stack(rows), rtol=2.0**-22, atol=2.0**-22)
 
 
@@ -219,6 +221,7 @@ def test_vmap_of_other_functions() -> None:
         lambda p: posref_torch.learned(ROWS, p % 32),
     ):
         expected = torch.stack([function(p) for p in positions])
+        # as above, and a float32 table whose last bit may differ: 2^-24 of a value below 4 on either side
         torch.testing.assert_close(torch.func.vmap(function)(positions), expected, rtol=2.0**-21, atol=2.0**-21)
 
 
@@ -230,15 +233,15 @@ def test_transforms_of_the_rotation() -> None:
     t = torch.randn(X.shape, generator=g)
     y, tangent = torch.func.jvp(rotate, (X,), (t,))
     _, pull = torch.func.vjp(rotate, X)
+    # each of the two products may be rounded once more or less: 2 * 4 * 2^-24
     torch.testing.assert_close(y, PLAIN["rope_apply"], rtol=2.0**-21, atol=2.0**-21)
     torch.testing.assert_close(tangent, rotate(t), rtol=2.0**-21, atol=2.0**-21)
     torch.testing.assert_close(
         pull(t)[0], posref_torch.rope_apply(t, COS, SIN, inverse=True), rtol=2.0**-21, atol=2.0**-21
     )
+    # the length does not depend on the angle. Two rotations, each within 2 * 2^-24 (|a| + |b|) < 2^-20, times 2
     per_sample = torch.func.vmap(torch.func.grad(lambda x: rotate(x).square().sum()))(X)
-    torch.testing.assert_close(
-        per_sample, 2 * X, rtol=2.0**-18, atol=2.0**-18
-    )  # the length does not depend on the angle
+    torch.testing.assert_close(per_sample, 2 * X, rtol=2.0**-18, atol=2.0**-18)
 
 
 def test_a_gradient_of_results_that_were_computed_without_one() -> None:

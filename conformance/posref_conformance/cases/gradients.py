@@ -8,6 +8,7 @@ import numpy as np
 
 import posref
 from posref_conformance.case import FLOATS, Array, Call, Case, Inputs, one
+from posref_conformance.cases.rotation import EVERYTHING
 
 SHAPE = (2, 3, 7, 10)  # (batch, heads, sequence, channels)
 REAL = ("float64", "float32")
@@ -115,6 +116,7 @@ CASES: tuple[Case, ...] = (
     _case(ROPE, "interleaved", lambda i: _rope(i, layout="interleaved", dim=6)),
     _case(ROPE, "to-interleaved", lambda i: _rope(i, output_layout="interleaved", inverse=True)),
     _case(ROPE, "per-row", lambda i: _rope(i, positions=PER_ROW)),
+    _case(ROPE, "everything", lambda i: _rope(i, **EVERYTHING)),
     _case(ROPE, "twice", lambda i: _rope(i, layout="interleaved", twice=True)),
     _case(
         "rope_apply_channels",

@@ -52,6 +52,11 @@ def _rope(i: Inputs, positions: Any, *, shape: tuple[int, ...] = SHAPE, **option
     return Call((i.data(*shape), np.array(positions)), options)
 
 
+def _rope_out(i: Inputs, positions: Any, **options: Any) -> Call:
+    call = _rope(i, positions, **options)
+    return Call(call.args, {**call.kwargs, "out": np.full_like(call.args[0], 7)})
+
+
 def _steps(i: Inputs) -> list[Call]:
     """A prompt, then tokens one by one, then another prompt: an offset that is forgotten or kept shows."""
     x = i.data(1, 3, 12, 8)
@@ -70,6 +75,15 @@ def _bases(i: Inputs) -> list[Call]:
 
 
 PER_ROW = np.array([[[3, 4, 5, 6, 7, 8, 9]], [[0, 0, 1, 2, 3, 4, 4]]])  # (batch, 1, sequence)
+BACK: dict[str, Any] = {"layout": "interleaved", "output_layout": "half", "inverse": True}
+EVERYTHING: dict[str, Any] = {
+    **BACK,
+    "dim": 6,
+    "offset": 2,
+    "base": 500000.0,
+    "scaling": DynamicNTKScaling(2.0, 32),
+    "seq_len": 57,
+}
 ROPE = "rope"
 APPLY = "rope_apply"
 
@@ -121,6 +135,7 @@ CASES: tuple[Case, ...] = (
     one(APPLY, "in-place", lambda i: _out(i, in_place=True)),
     one(APPLY, "in-place-interleaved", lambda i: _out(i, in_place=True, layout="interleaved")),
     one(APPLY, "in-place-to-half", lambda i: _out(i, in_place=True, layout="interleaved", output_layout="half")),
+    one(APPLY, "out-inverse-to-half", lambda i: _out(i, in_place=False, **BACK, pairs=3, offset=2)),
     Case(APPLY, "again", _apply_twice),
     Case(APPLY, "decode", _decode_apply),
     one(ROPE, "half", lambda i: _rope(i, np.arange(7))),
@@ -171,6 +186,10 @@ CASES: tuple[Case, ...] = (
     one(ROPE, "strided", lambda i: Call((strided(i.data(*SHAPE)), strided(np.arange(7))))),
     one(ROPE, "read-only", lambda i: Call((read_only(i.data(*SHAPE)), read_only(np.arange(7))))),
     one(ROPE, "out", lambda i: Call((i.data(*SHAPE), np.arange(7)), {"out": np.zeros_like(i.data(*SHAPE))})),
+    one(ROPE, "out-of-everything", lambda i: _rope_out(i, np.arange(7) + 50, **EVERYTHING), note="all options at once"),
+    one(
+        ROPE, "length-unused", lambda i: _rope(i, np.arange(7) + 50, seq_len=57), note="no scaling that would follow it"
+    ),
     Case(ROPE, "steps", _steps),
     Case(ROPE, "bases", _bases),
     Case(ROPE, "types", _types),

@@ -39,6 +39,7 @@ def test_sinusoids_are_added(layout: str, order: str, endpoint: bool, dtype: tor
 def test_sinusoids_of_rows() -> None:
     positions = torch.arange(10).reshape(2, 5)
     y = SinusoidalEncoding(6)(X, positions)
+    # the table, the sum and the difference are rounded to float32, x + table being below 8: 2^-24 (1 + 2 * 4)
     np.testing.assert_allclose(read(y - X), posref.sinusoidal(positions.numpy(), 6), atol=2.0**-21)
 
 

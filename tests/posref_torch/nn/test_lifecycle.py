@@ -220,6 +220,7 @@ def test_one_graph_of_all_modules(traced: str) -> None:
             for module in (model.rotary, model.sinusoidal, model.anything.encoding):
                 module.reserve(600)
         compiled = torch.compile(model, fullgraph=True, backend=traced)
+        # a score of 8 products of values below 5, and a bias to 600 / 4: sums below 256, in another order of roundings
         torch.testing.assert_close(compiled(X), model(X), rtol=2.0**-18, atol=2.0**-16)
 
 
@@ -230,6 +231,7 @@ def test_steady_state_of_decoding(traced: str) -> None:
     compiled, x = torch.compile(rotary, fullgraph=True, backend=counter), X[..., :1, :]
     for t in (1, 2, 3, 50, 599):
         for got, expected in zip(compiled(x, x, t), rotary(x, x, t), strict=True):
+            # a rotation in another order of roundings: 2 * 2^-24 (|a| + |b|), values being below 4
             torch.testing.assert_close(got, expected, rtol=2.0**-20, atol=2.0**-20)
     assert counter.frame_count == 2
     for t in (1, 2, 3, 50, 599):  # a row per sequence
@@ -267,6 +269,7 @@ def test_export_of_a_module_that_has_rows(strict: bool) -> None:
     exported = torch.export.export(rotary, (X, X), dynamic_shapes=shapes, strict=strict).module()
     x = torch.randn(2, 3, 2000, 8)
     for got, expected in zip(exported(x, x), rotary(x, x), strict=True):
+        # a rotation, 2^-20 as above, and tables to position 2000 that are made in the graph: a last bit of 2^-24 times 4, times 2
         torch.testing.assert_close(got, expected, rtol=2.0**-18, atol=2.0**-18)
 
 
@@ -279,9 +282,11 @@ def test_one_dynamic_graph_with_its_gradient() -> None:
     for x in (X, X[..., :7, :]):
         q, k = x.clone().requires_grad_(), x.clone().requires_grad_()
         for got, expected in zip(compiled(q, k, 1), rotary(q, k, 1), strict=True):
+            # a rotation in another order of roundings: 2 * 2^-24 (|a| + |b|), values being below 4
             torch.testing.assert_close(got, expected, rtol=2.0**-20, atol=2.0**-20)
         (compiled(q, k, 1)[0] * k.detach()).sum().backward()
         assert q.grad is not None
+        # three rotations that cancel, each within 2^-20
         torch.testing.assert_close(rotary.rotate(q.grad, 1), k.detach(), rtol=2.0**-18, atol=2.0**-18)
 
 

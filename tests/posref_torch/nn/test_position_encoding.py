@@ -26,10 +26,12 @@ def test_shape_and_type_are_those_of_x(strategy: str, dtype: torch.dtype) -> Non
 
 def test_sinusoidal_is_the_default() -> None:
     y = PositionEncoding(8)(X)
+    # the table and the sum are rounded to float32, the sum being below 8: 2^-24 (1 + 4)
     np.testing.assert_allclose(read(y), read(X) + posref.sinusoidal(np.arange(5), 8), atol=2.0**-21)
 
 
 def test_rope_rotates_all_channels_as_one_head() -> None:
+    # float32 tables and a rotation of values below 4: (1 + 1) 2^-24 (|a| + |b|)
     module = PositionEncoding(8, strategy="rope")
     np.testing.assert_allclose(read(module(X)), posref.rope(read(X), np.arange(5)), atol=2.0**-20)
     np.testing.assert_allclose(read(module(X, 7)), posref.rope(read(X), np.arange(7, 12)), atol=2.0**-20)
@@ -64,6 +66,7 @@ def test_swapped_tokens_are_told_apart(strategy: str) -> None:
 def test_rows_of_positions(strategy: str) -> None:
     module, positions = PositionEncoding(8, strategy=strategy), torch.tensor([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]])
     y = module(X, positions)
+    # with an fma or without: a product below 4 is rounded once more or less, 4 * 2^-24
     torch.testing.assert_close(y[0], module(X[:1])[0], rtol=2.0**-22, atol=2.0**-22)
     torch.testing.assert_close(y[1].flip(0), module(X[1:].flip(1))[0], rtol=2.0**-22, atol=2.0**-22)
 
