@@ -165,6 +165,6 @@ def _safetensors(arrays: dict[str, NDArray[Any]], about: str) -> bytes:
     try:
         from safetensors.numpy import save
     except ImportError:
-        raise ImportError("safetensors is not installed: pip install 'posref[safetensors]', or write an .npz") from None
+        raise ImportError("safetensors is not installed: pip install safetensors, or write an .npz") from None
     content: bytes = save({name: np.asarray(value, order="C") for name, value in arrays.items()}, {"about": about})
     return content
