@@ -32,7 +32,7 @@ def real_positions(draw: Draw, shape: tuple[int, ...], largest: int = 2**20) -> 
     from hypothesis import strategies as st
 
     positions, bits = some_positions(draw, shape, largest), draw(st.sampled_from([0, 0, 1, 7]))
-    return positions / 2**bits if bits else positions
+    return np.asarray(positions / 2**bits) if bits else positions
 
 
 def options_of(draw: Draw, **choices: Any) -> dict[str, Any]:
