@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from posref._arguments import shown
 from posref.models._reading import Block, NotKnown, Reader
+from posref.models.part_sizes import with_sizes
 from posref.models.records import Encoding
 
 KEYS = {"text_config": "text", "vision_config": "vision", "audio_config": "audio"}
@@ -48,7 +49,9 @@ class Composite:
             elif part is None:
                 config.note("unknown", f"{KEYS[key]}: {config.name(key)} is not given")
             else:
-                found += read_part(part, self._model_type(part, usual, KEYS[key]), KEYS[key])
+                kind = self._model_type(part, usual, KEYS[key])
+                part = with_sizes(part, kind) if key == "text_config" else part
+                found += read_part(part, kind, KEYS[key])
         return found
 
     def _model_type(self, part: Block, usual: str, component: str) -> str:

@@ -194,6 +194,44 @@ def mimo_kinds(config: Block, number: int) -> list[str]:
     return [FULL if i == 0 or (i + 1) % 6 == 0 else SLIDING for i in range(number)]
 
 
+def mimo_v2_flash(config: Block) -> Sequence[Encoding]:
+    """MiMo-V2-Flash: blocks per kind of layer, or the keys of its own code, at which transformers' class does not look."""
+    if config.raw("swa_rope_theta") is None and config.raw("hybrid_layer_pattern") is None:
+        return MIMO(config)
+    config.note(
+        "unusual", "read by the keys of the model's own code; transformers' class has the same numbers as defaults"
+    )
+    return MIMO_OWN_KEYS(config)
+
+
+def pattern_kinds(config: Block, number: int) -> list[str]:
+    """``hybrid_layer_pattern``: 0 is a layer that sees everything, 1 a local one."""
+    pattern = config.integers("hybrid_layer_pattern", most=shape.MOST_LAYERS)
+    if pattern is None:
+        return mimo_kinds(config, number)
+    if len(pattern) < number:
+        raise ValueError(
+            f"{config.name('hybrid_layer_pattern')} must have one number per layer, {number}, got {len(pattern)}"
+        )
+    return [SLIDING if local else FULL for local in pattern[:number]]
+
+
+MIMO = LayeredRope(
+    {
+        FULL: RopeKeys(block=_default(5e6, 0.334), partial=1.0),
+        SLIDING: RopeKeys(block=_default(10000.0, 0.334), partial=1.0),
+    },
+    mimo_kinds,
+    head_dim=192,
+    beside=False,
+)
+MIMO_OWN_KEYS = LayeredRope(
+    {FULL: RopeKeys(base=5e6, partial=0.334), SLIDING: RopeKeys(base_key="swa_rope_theta", partial=0.334)},
+    pattern_kinds,
+    head_dim=192,
+    wide={SLIDING: ("swa_head_dim", 192)},
+)
+
 FAMILIES: dict[str, Reader] = {
     "gemma3_text": gemma3(6, "sliding_window_pattern"),
     "gemma3n_text": gemma3(5, None),
@@ -212,15 +250,7 @@ FAMILIES: dict[str, Reader] = {
         beside=False,
     ),
     "mellum": _by_block(_default(500000.0), _default(10000.0), shape.all_of(FULL)),
-    "mimo_v2_flash": LayeredRope(
-        {
-            FULL: RopeKeys(block=_default(5e6, 0.334), partial=1.0),
-            SLIDING: RopeKeys(block=_default(10000.0, 0.334), partial=1.0),
-        },
-        mimo_kinds,
-        head_dim=192,
-        beside=False,
-    ),
+    "mimo_v2_flash": mimo_v2_flash,
     "modernbert": MODERNBERT,
     "modernbert-decoder": MODERNBERT,
     "t5gemma2_text": gemma3(6, "sliding_window_pattern"),

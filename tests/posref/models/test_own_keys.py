@@ -174,3 +174,16 @@ def test_towers_by_patches_are_not_taken_for_text():
         {"model_type": "an_unheard_of_tower", "hidden_size": 64, "num_heads": 4, "rope_parameters": block}
     )
     assert answer.notes == ("not known yet: model_type 'an_unheard_of_tower'",)
+
+
+def test_mimo_s_own_keys():
+    """The released file's spelling; 0.334 of 192 channels are 64."""
+    own = {"hidden_size": 4096, "num_attention_heads": 64, "num_hidden_layers": 6, "head_dim": 192, "swa_head_dim": 192}
+    keys = {"partial_rotary_factor": 0.334, "rope_theta": 5000000, "hybrid_layer_pattern": [0, 1, 1, 1, 1, 0]}
+    values = {"model_type": "mimo_v2_flash", **own, **keys}
+    full, sliding = read_config({**values, "swa_rope_theta": 20000}).encodings
+    assert [(e.base, e.rotary_dim, e.layers) for e in (full, sliding)] == [(5e6, 64, (0, 5)), (2e4, 64, (1, 2, 3, 4))]
+    by_default = read_config({"model_type": "mimo_v2_flash", **own}).encodings
+    assert by_default == read_config({**values, "swa_rope_theta": 10000}).encodings
+    with pytest.raises(ValueError, match="hybrid_layer_pattern must have one number per layer, 6, got 2"):
+        read_config({**values, "hybrid_layer_pattern": [0, 1]})

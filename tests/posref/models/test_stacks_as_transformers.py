@@ -13,6 +13,7 @@ import pytest
 from model_peer import SHORT, config_of, frequency_error, inv_freq_of, modeling, rotation_error, torch
 
 from posref.models import RopeEncoding, read_config
+from posref.models.part_sizes import KEYS, SIZES
 
 pytestmark = pytest.mark.peers
 
@@ -196,3 +197,22 @@ def test_dbrx():
 )
 def test_dbrx_s_own_place_for_the_base():
     assert dbrx_error({**DBRX, **DBRX_ATTENTION}) <= 1
+
+
+@pytest.mark.parametrize("model_type", SIZES)
+def test_sizes_that_a_part_leaves_out(model_type):
+    config = config_of({"model_type": model_type})
+    assert SIZES[model_type] == tuple(getattr(config, key) for key in KEYS)
+
+
+def test_a_llava_as_it_was_saved():
+    """Its text part has what differs from Llama's class, and nothing else."""
+    text = {"model_type": "llama", "max_position_embeddings": 4096, "rms_norm_eps": 1e-05, "vocab_size": 32064}
+    answer = read_config(
+        {"model_type": "llava", "text_config": text, "vision_config": {"model_type": "clip_vision_model"}}
+    )
+    rope = answer.encodings[0]
+    assert (rope.head_dim, rope.layers, rope.max_position_embeddings) == (128, tuple(range(32)), 4096)
+    assert "defaulted: text_config.hidden_size is absent, transformers' default is 4096" in answer.notes
+    alone = read_config(text)
+    assert alone.encodings[0].inv_freq is None
