@@ -25,17 +25,6 @@ BIASES: tuple[Encoding, ...] = (
             ("one tensor-parallel rank", "alibi_slopes(n, heads=(first, end))"),
             ("two-sided, other slopes for the future", "future_slopes=(0.25,)"),
         ),
-        (
-            "The form: the distance (x-transformers, llama.cpp), with its sign (FlexAttention's examples), or the key's position "
-            "alone (BLOOM; from the last key in MPT, from the first query in vLLM). Equal under plain softmax with a causal "
-            "mask, and only there.",
-            "Heads that are no power of two: the authors' code interleaves two sequences; FlexAttention's examples have one, as "
-            "MLX had until 2025.",
-            "Falcon adds the bias before the division by sqrt(head_dim), and rounds slopes, positions and bias to bfloat16.",
-            "More keys than queries: the last query is at the last key (flash-attention), or the first at the first "
-            "(TransformerEngine on request); older x-transformers cut the upper left corner out of a square.",
-            "Tensor parallelism: slopes of all heads, of which a rank has its own; FlashInfer makes those of the rank's number.",
-        ),
     ),
     Encoding(
         "t5",
@@ -59,11 +48,6 @@ BIASES: tuple[Encoding, ...] = (
         ),
         (
             "The sign: T5 takes k - q; others take q - k.",
-            "The logarithm: the exact rule and float32 code agree for all usual sizes; flaxformer's 2^-23 inside it, and WavLM's "
-            "sum before the rounding, move single distances at some sizes.",
-            "The table: (buckets, heads), or (heads, buckets) in flaxformer and the LayoutLMs.",
-            "The scale: T5 has no 1/sqrt(head_dim) on the logits; x-transformers and GPT-NeoX have it, and multiply the table by "
-            "sqrt(head_dim); LayoutLMv3 divides it by sqrt(head_dim).",
             "Layers: T5's share the first one's table, UMT5's have their own; cross attention has none.",
         ),
     ),
@@ -94,7 +78,6 @@ BIASES: tuple[Encoding, ...] = (
             ("levit, subsampling", "sizes=(14, 14), offset='absolute', stride=2"),
         ),
         (
-            "The sign: Swin and BEiT index by the query less the key, MaxViT by the key less the query; LeViT has none.",
             "Pairs that the table does not reach: MaxViT's look-up gives 0, Swin's table reaches all pairs of its window.",
             "The order of LeViT's rows: its own code numbers offsets as it meets them, timm by a formula; the same.",
         ),
@@ -127,12 +110,7 @@ BIASES: tuple[Encoding, ...] = (
             ("released code, window 8", "relative_position=(-2, 1), extent=7"),
             ("released code, pretrained in windows of 12", "relative_position=(-2, 1), extent=11"),
         ),
-        (
-            "The logarithm: the paper has sign(d) ln(1 + |d|), as timm's swin_transformer_v2_cr; the released code divides by "
-            "the extent of the window, times 8, and takes base 8.",
-            "The sigmoid times 16 is in the released code, not in the paper and not in timm's swin_transformer_v2_cr.",
-            "A window of one cell: 0 / 0 in the released code; transformers asks for the height alone.",
-        ),
+        ("A window of one cell: 0 / 0 in the released code; transformers asks for the height alone.",),
     ),
     Encoding(
         "dynamic-position-bias",
@@ -144,7 +122,6 @@ BIASES: tuple[Encoding, ...] = (
         "CrossFormer, x-transformers (dynamic_pos_bias), audiolm-pytorch",
         (("x-transformers, depth 1", "activation='silu'"),),
         (
-            "The offset itself, or its logarithm (log_distance in x-transformers).",
             "The network: ReLU after a LayerNorm in CrossFormer, SiLU in x-transformers, whose depth counts further layers.",
         ),
     ),
@@ -161,10 +138,7 @@ BIASES: tuple[Encoding, ...] = (
             ("power", "form='power'"),
             ("nemo", "alibi_slopes(n) for r1, zeros for r2, form='log'"),
         ),
-        (
-            "NeMo's r1 are ALiBi's slopes, and its r2 are zeros that nothing trains: the bias is 0.",
-            "Keys in the future: distance 0 in the released code, which the causal mask hides.",
-        ),
+        ("Keys in the future: distance 0 in the released code, which the causal mask hides.",),
     ),
     Encoding(
         "sandwich",
@@ -175,7 +149,6 @@ BIASES: tuple[Encoding, ...] = (
         "Chi et al., Dissecting Transformer Length Extrapolation (2212.10356), sec. 6; NeMo",
         "NeMo (position_embedding_type sandwich)",
         (("nemo", "dim=64"), ("frequencies of the sinusoidal encoding", "start=0")),
-        ("The first index of the sum: 1 in NeMo, 0 in the sinusoidal encoding that it is made of.",),
     ),
     Encoding(
         "fire",
@@ -189,10 +162,6 @@ BIASES: tuple[Encoding, ...] = (
             ("released code, at first", "c=0.1, length=512.0"),
             ("paper", "c=0.1, length=512.0, eps=0.0"),
             ("a port", "c=0.1, length=512.0, limit='min'"),
-        ),
-        (
-            "The limit: the paper and the released code have max(L, q); one port has min(L, q), whose ratio passes 1 beyond L.",
-            "The epsilon in the denominator is in the code, not in the formula.",
         ),
     ),
 )

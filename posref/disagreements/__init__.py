@@ -8,6 +8,7 @@ from __future__ import annotations
 from posref.disagreements._record import Disagreement, Reading
 from posref.disagreements.additive import ADDITIVE
 from posref.disagreements.axes import AXES
+from posref.disagreements.biases import BIASES
 from posref.disagreements.relative import RELATIVE
 from posref.disagreements.rotation import ROTATION
 from posref.disagreements.scores import SCORES
@@ -16,4 +17,4 @@ from posref.disagreements.yarn import YARN
 
 __all__ = ["REGISTER", "Disagreement", "Reading"]
 
-REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES, *RELATIVE, *ADDITIVE)
+REGISTER: tuple[Disagreement, ...] = (*ROTATION, *STRETCHING, *YARN, *AXES, *SCORES, *ADDITIVE, *BIASES, *RELATIVE)
