@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,28 +55,19 @@ def cape_positions(
     if not p.ndim:
         raise ValueError(f"positions must have a sequence axis, got {p[()]}")
     shifts, scales = _of_each(shift, "shift", p.shape), _of_each(log_scale, "log_scale", p.shape)
-    tokens = _rows(p)
-    means = [sum(map(Fraction, row), Fraction(0)) / max(len(row), 1) * boolean(centre, "centre") for row in tokens]
+    centred, result = boolean(centre, "centre"), np.empty(p.shape)
     with fewer_digits():
-        lines = [
-            rounded(map(_augmented, row, [mean] * len(row), moved, stretched))
-            for row, mean, moved, stretched in zip(tokens, means, shifts, scales, strict=True)
-        ]
-    return np.array(lines, np.float64).reshape(p.shape)
+        for at in np.ndindex(p.shape[:-1]):
+            row = list(map(Fraction, p[at].tolist()))
+            mean = sum(row, Fraction(0)) / len(row) if centred and row else Fraction(0)
+            gains = {s: real(s).exp() for s in set(scales[at].tolist())}
+            draws = zip(row, shifts[at].tolist(), scales[at].tolist(), strict=True)
+            result[at] = rounded(as_decimal(x - mean + Fraction(d)) * gains[s] for x, d, s in draws)
+    return result
 
 
-def _of_each(value: ArrayLike, name: str, shape: tuple[int, ...]) -> list[list[float]]:
+def _of_each(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = floating(value, name, finite=True)
     if not broadcasts(array.shape, shape):
         raise ValueError(f"{name} of shape {array.shape} must broadcast against the positions' shape {shape}")
-    return _rows(np.broadcast_to(array, shape))
-
-
-def _rows(array: NDArray[Any]) -> list[list[float]]:
-    """A list per sequence."""
-    rows: list[list[float]] = array.reshape(math.prod(array.shape[:-1]), array.shape[-1]).tolist()
-    return rows
-
-
-def _augmented(position: float, mean: Fraction, shift: float, log_scale: float) -> Decimal:
-    return as_decimal(Fraction(position) - mean + Fraction(shift)) * real(log_scale).exp()
+    return np.broadcast_to(array, shape)

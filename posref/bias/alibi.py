@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from posref import exact
 from posref._arguments import choice, floating, integer, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import ALIBI_FORMS, SLOPE_RULES, head_range
-from posref._blocks import blocks
+from posref._blocks import filled
 from posref.bias._differences import each_difference, outer_positions
 
 
@@ -150,24 +151,25 @@ def alibi_bias(
     m, later = m[:, None, None], later[:, None, None]
     if form == "key":
         with np.errstate(over="ignore"):  # infinity without a warning, as in the other forms
-            products = np.empty(np.broadcast_shapes(m.shape, q.shape, k.shape))
-            np.multiply(m, k, out=products)
-            return products
+            return _of_every_query(m * k, q, k)
     if form in ("key_last", "key_first"):
         zero = k[..., -1:] if form == "key_last" else q[..., :1, :]
-        linear = exact.times_difference(m, k, zero)
-        return np.array(np.broadcast_to(linear, np.broadcast_shapes(linear.shape, q.shape, k.shape)))
-    signed = exact.times_difference(-m, q, k)
-    if form == "past":
-        np.copyto(signed, 0.0, where=q <= k)
-    elif future_slopes is not None:
-        future = np.broadcast_to(q < k, signed.shape)
-        for at in blocks(signed.shape):
-            later_at, q_at, k_at = (np.broadcast_to(x, signed.shape)[at] for x in (later, q, k))
-            np.copyto(signed[at], exact.times_difference(later_at, q_at, k_at), where=future[at])
-    elif form == "distance":
-        np.copysign(signed, -m, out=signed)
-    return signed
+        return _of_every_query(exact.times_difference(m, k, zero), q, k)
+    if future_slopes is not None:
+        return filled(_two_sided, m, later, q, k)
+    bias = exact.times_difference(-m, q, k)
+    if form == "distance":
+        np.copysign(bias, -m, out=bias)
+    elif form == "past":
+        np.copyto(bias, 0.0, where=q <= k)
+    return bias
+
+
+def _of_every_query(row: NDArray[np.float64], q: NDArray[Any], k: NDArray[Any]) -> NDArray[np.float64]:
+    """A row of keys, for each query."""
+    bias = np.empty(np.broadcast_shapes(row.shape, q.shape, k.shape))
+    bias[...] = row
+    return bias
 
 
 def _slopes(values: ArrayLike, name: str, *, like: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -177,6 +179,10 @@ def _slopes(values: ArrayLike, name: str, *, like: NDArray[np.float64] | None = 
     if like is not None and m.shape != like.shape:
         raise ValueError(f"{name} must be of the shape of slopes, {like.shape}, got {m.shape}")
     return m
+
+
+def _two_sided(m: Any, later: Any, q: NDArray[Any], k: NDArray[Any]) -> NDArray[np.float64]:
+    return exact.times_difference(np.where(q < k, later, -m), q, k)
 
 
 def _minus_root(m: Decimal, d: Fraction) -> Decimal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import choice, floating, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import ACTIVATIONS, mlp_shapes
+from posref._blocks import ENTRIES, blocks, filled
 from posref._each import as_decimal, each_distinct, fewer_digits
 from posref.exact import real, rounded
 
@@ -61,13 +63,17 @@ def log_offset(relative_position: ArrayLike, *, extent: ArrayLike | None = None)
     if e.size and e.min() <= 0:
         raise ValueError(f"extent must be > 0, got {e.min():g}")
     try:
-        d, e = np.broadcast_arrays(d, e)
+        return filled(_in_extents, d, e)
     except ValueError:
         raise ValueError(f"extent of shape {e.shape} must broadcast against the offsets' shape {d.shape}") from None
-    distinct, place = np.unique(np.stack([d.ravel(), e.ravel()]), axis=1, return_inverse=True)
+
+
+def _in_extents(d: NDArray[Any], e: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each pair of an offset and an extent once: they are a complex number, which NumPy sorts."""
+    distinct, place = np.unique(d + 1j * e, return_inverse=True)
     with fewer_digits():
         eight = Decimal(8).ln()
-        pairs = zip(map(Fraction, distinct[0].tolist()), map(Fraction, distinct[1].tolist()), strict=True)
+        pairs = ((Fraction(pair.real), Fraction(pair.imag)) for pair in distinct.tolist())
         found = rounded(_signed(x, as_decimal(1 + 8 * abs(x) / most).ln() / eight) for x, most in pairs)
     return found[place.reshape(d.shape)]
 
@@ -166,9 +172,14 @@ def position_mlp(
     )
     last = np.zeros(second.shape[:1]) if b2 is None else floating(b2, "b2")
     mlp_shapes(x.shape, first.shape, bias.shape, second.shape, last.shape)
-    hidden = _activated(x @ first.T + bias, choice(activation, "activation", ACTIVATIONS))
-    y = hidden @ second.T + last
-    return y if ceiling is None else np.asarray(number(ceiling, "ceiling") * _logistic(y))
+    choice(activation, "activation", ACTIVATIONS)
+    most = None if ceiling is None else number(ceiling, "ceiling")
+    rows, y = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), np.empty((math.prod(x.shape[:-1]), len(second)))
+    for at in blocks(y.shape[:1], ENTRIES // max(*first.shape, len(second))):
+        y[at] = _activated(rows[at] @ first.T + bias, activation) @ second.T + last
+        if most is not None:
+            y[at] = most * _logistic(y[at])
+    return y.reshape(*x.shape[:-1], len(second))
 
 
 def _activated(x: NDArray[np.float64], how: str) -> NDArray[Any]:

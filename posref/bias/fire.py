@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import choice, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import LIMITS
+from posref._blocks import blocks
 from posref._each import as_decimal, fewer_digits
-from posref.bias._differences import distinct_differences, outer_positions
+from posref.bias._differences import distinct_differences, fractions, outer_positions, places
 from posref.exact import real
 
 
@@ -63,21 +64,24 @@ def fire_distance(
     >>> fire_distance([10], [3, 10], 0.1, 512.0)
     array([[0.1341636, 0.       ]])
     """
-    q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
+    queries, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
     gain, bound = real(number(c, "c")), real(number(length, "length", least=0))
     above, small = choice(limit, "limit", LIMITS) == "max", real(number(eps, "eps", least=0))
-    q, k = outer_positions(q, k)
-    q, k = q[..., 0, :, :], k[..., 0, :, :]  # (..., q, 1) and (..., 1, k)
-    differences, place = distinct_differences(q, k)
+    q, k = outer_positions(queries, k)
+    q, k = np.broadcast_arrays(q[..., 0, :, :], k[..., 0, :, :])  # (..., q, k)
+    distinct = distinct_differences(q, k)
 
     def psi(x: Decimal) -> Decimal:
         return (1 + abs(gain * x)).ln()
 
     with fewer_digits():
-        numerators = [psi(as_decimal(d)) for d in differences]
-        rows = [psi((max if above else min)(bound, as_decimal(Fraction(p)))) + small for p in q.ravel().tolist()]
-        if not all(rows):
+        numerators = [psi(as_decimal(d)) for d in fractions(distinct)]
+        chosen = max if above else min
+        denominators = {p: psi(chosen(bound, as_decimal(Fraction(p)))) + small for p in set(queries.ravel().tolist())}
+        if not all(denominators.values()):
             raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
-        denominators = np.broadcast_to(np.array(rows, object).reshape(q.shape), place.shape)
-        ratios = [float(numerators[i] / d) for i, d in zip(place.flat, denominators.flat, strict=True)]
-    return np.array(ratios, np.float64).reshape(place.shape)
+        result = np.empty(q.shape)
+        for at in blocks(q.shape):
+            found = zip(places(distinct, q[at], k[at]).ravel().tolist(), q[at].ravel().tolist(), strict=True)
+            result[at] = np.reshape([float(numerators[i] / denominators[p]) for i, p in found], q[at].shape)
+    return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from posref import exact
 from posref._arguments import even, integer, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import sandwich_start
-from posref.bias._differences import distinct_differences, outer_positions
+from posref.bias._differences import distinct_differences, outer_positions, spread
 
 
 def sandwich_bias(
@@ -69,9 +68,8 @@ def sandwich_bias(
     b, first = number(base, "base", above=1), sandwich_start(start)
     q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
     q, k = outer_positions(q, k)
-    differences, place = distinct_differences(q[..., 0, :, :], k[..., 0, :, :])
-    near = np.array([float(abs(d)) for d in differences])
-    rest = np.array([float(abs(d) - Fraction(x)) for d, x in zip(differences, near.tolist(), strict=True)])
+    distinct = distinct_differences(q, k)
+    near, rest = distinct.real, distinct.imag
     with exact.real_arithmetic(near):
         log_base = exact.real(b).ln()
         halves = [(-log_base * i / pairs).exp() / 2 for i in range(first, first + pairs)]
@@ -79,6 +77,6 @@ def sandwich_bias(
         if rest.any():  # a difference that takes two float64
             c, s = exact.cos_sin(rest, halves)
             sin = sin * c + cos * s
-    sums = np.array([math.fsum(row) for row in (sin * sin).tolist()])[place]  # (..., q, k)
+    sums = np.array([math.fsum(row) for row in (sin * sin).tolist()])
     factors = -heads / (4.0 * np.arange(1, heads + 1))  # 2 H / 8 h
-    return np.asarray(factors[:, None, None] * sums[..., None, :, :])
+    return spread(factors[:, None] * sums, distinct, q, k)

@@ -66,13 +66,21 @@ def t5_bucket(
     array([15,  8,  0, 17, 24, 31])
     """
     relative = checked_positions(relative_position, "relative_position", whole=True)
-    return _bucket(relative, bidirectional, integer(num_buckets, "num_buckets"), max_distance, rule, "num_buckets")
+    edges = _edges(bidirectional, integer(num_buckets, "num_buckets"), max_distance, rule, "num_buckets")
+    return _in_edges(relative, *edges)
 
 
-def _bucket(
-    relative: NDArray[np.int64], bidirectional: bool, num_buckets: int, max_distance: int, rule: str, counted: str
-) -> NDArray[np.int64]:
-    """Buckets of differences of positions, which reach 2**54; ``counted`` names in errors what has the buckets."""
+def _in_edges(relative: NDArray[np.int64], edges: NDArray[np.int64], both: bool) -> NDArray[np.int64]:
+    """Buckets of differences of positions, which reach 2**54."""
+    distance = np.abs(relative) if both else np.maximum(0, -relative)
+    bucket: NDArray[np.int64] = np.searchsorted(edges, distance, side="right") - 1
+    return bucket + np.where(relative > 0, len(edges), 0) if both else bucket
+
+
+def _edges(
+    bidirectional: bool, num_buckets: int, max_distance: int, rule: str, counted: str
+) -> tuple[NDArray[np.int64], bool]:
+    """The smallest distance of each bucket of one side, and whether there are two; ``counted`` has the buckets, in errors."""
     max_distance, both = (
         integer(max_distance, "max_distance", most=LARGEST_POSITION),
         boolean(bidirectional, "bidirectional"),
@@ -86,10 +94,7 @@ def _bucket(
         raise ValueError(
             f"max_distance must be > {exact}, the exact range of {num_buckets} buckets, got {max_distance}"
         )
-    distance = np.abs(relative) if both else np.maximum(0, -relative)
-    edges = np.array(lower_bounds(buckets, exact, max_distance, rule), dtype=np.int64)
-    bucket: NDArray[np.int64] = np.searchsorted(edges, distance, side="right") - 1
-    return bucket + np.where(relative > 0, buckets, 0) if both else bucket
+    return np.array(lower_bounds(buckets, exact, max_distance, rule), dtype=np.int64), both
 
 
 def t5_bias(
@@ -151,13 +156,10 @@ def t5_bias(
         checked_positions(p, n, whole=True) for p, n in ((q_positions, "q_positions"), (k_positions, "k_positions"))
     )
     q, k = outer_positions(q, k)
-    rows, counted = times * rows, "table's num_buckets"
-    nothing = np.empty(0, np.int64)  # its errors are told without positions, too
-    _bucket(nothing, bidirectional, len(rows), max_distance, rule, counted)
-    shape = np.broadcast_shapes(q.shape, k.shape)  # (..., 1, q, k)
-    bias = np.empty((*shape[:-3], rows.shape[1], *shape[-2:]))
-    q, k = np.broadcast_to(q, shape)[..., 0, :, :], np.broadcast_to(k, shape)[..., 0, :, :]
+    edges, both = _edges(bidirectional, len(rows), max_distance, rule, "table's num_buckets")
+    q, k = np.broadcast_arrays(q[..., 0, :, :], k[..., 0, :, :])
+    bias = np.empty((*q.shape[:-2], rows.shape[1], *q.shape[-2:]))
     by_head = np.moveaxis(bias, -3, -1)  # a view, (..., q, k, heads)
     for at in blocks(q.shape, ENTRIES // rows.shape[1]):
-        by_head[at] = rows[_bucket(k[at] - q[at], bidirectional, len(rows), max_distance, rule, counted)]
+        by_head[at] = (times * rows)[_in_edges(k[at] - q[at], edges, both)]
     return bias
