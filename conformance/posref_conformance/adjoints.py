@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import adjoints_additive, adjoints_attention
+from posref_conformance import adjoints_additive, adjoints_attention, adjoints_bias
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Call
 from posref_conformance.gradient import Asked, Gradient, Values, asked, of_sum, sum_to
@@ -76,6 +76,8 @@ def _scattered(shape: tuple[int, ...], rows: Any, g: Values) -> Gradient:
 
 
 def _alibi_bias(a: Asked) -> Gradient:
+    if a.given["future_slopes"] is not None:
+        return adjoints_bias.alibi_of_two_sides(a)
     options = {name: a.given[name] for name in ("q_positions", "k_positions", "form")}
     factor = a.g * posref.alibi_bias(np.ones(len(a["slopes"])), **options)  # (..., heads, q, k)
     return _by_head(np.moveaxis(factor, -3, 0))
@@ -240,4 +242,5 @@ ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     "rope_scores": _rope_scores,
     **adjoints_additive.ADJOINTS,
     **adjoints_attention.ADJOINTS,
+    **adjoints_bias.ADJOINTS,
 }

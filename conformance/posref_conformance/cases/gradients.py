@@ -80,6 +80,21 @@ def _bias(i: Inputs, function: str, by: str, learned: Array, q: Any, k: Any, **o
     return _by(i, function, by, learned, np.asarray(q), np.asarray(k), **options)
 
 
+def _two_sided(i: Inputs, by: str) -> Call:
+    slopes, later = np.abs(i.data(3)), i.data(3)
+    return _by(i, "alibi_bias", by, slopes, np.arange(5) + 2, KEYS, future_slopes=later)
+
+
+def _kerple(i: Inputs, by: str) -> Call:
+    r1, r2 = (np.abs(i.data(3)) + i.typed(0.125) for _ in range(2))
+    return _by(i, "kerple_bias", by, r1, r2, np.array([[5, 6], [2, 3]]), KEYS)
+
+
+def _mlp(i: Inputs, by: str, **options: Any) -> Call:
+    arrays = i.data(4, 2), i.data(5, 2), i.data(5), i.data(3, 5)
+    return _by(i, "position_mlp", by, *arrays, b2=i.data(3), **options)
+
+
 def _ssmax(i: Inputs, by: str) -> Call:
     return _by(i, "ssmax_scale", by, np.array([0, 1, 5, 4095]), i.data(3), bias=i.data(3))
 
@@ -175,6 +190,23 @@ CASES: tuple[Case, ...] = (
         "decoder",
         lambda i: _bias(i, "t5_bias", "table", i.data(32, 3), [[5, 6], [2, 3]], KEYS, bidirectional=False),
     ),
+    _case("alibi_bias", "by-past-of-two", lambda i: _two_sided(i, "slopes")),
+    _case("alibi_bias", "by-future", lambda i: _two_sided(i, "future_slopes")),
+    _case(
+        "indexed_bias", "", lambda i: _by(i, "indexed_bias", "table", i.data(6, 3), np.array([[4, 0, 4], [-1, 5, 4]]))
+    ),
+    _case("kerple_bias", "by-r1", lambda i: _kerple(i, "r1")),
+    _case("kerple_bias", "by-r2", lambda i: _kerple(i, "r2")),
+    _case(
+        "cosine_scale",
+        "",
+        lambda i: _by(i, "cosine_scale", "log_scale", i.typed([[-1.5], [0.25], [4.0], [5.0], [9.0]])),
+    ),
+    *(
+        _case("position_mlp", f"by-{by}", lambda i, by=by: _mlp(i, by, activation="silu", ceiling=2.0))
+        for by in ("features", "w1", "b1", "w2", "b2")
+    ),
+    _case("position_mlp", "relu", lambda i: _mlp(i, "w1")),
     _case("ssmax_scale", "", lambda i: _ssmax(i, "s")),
     _case("ssmax_scale", "by-bias", lambda i: _ssmax(i, "bias")),
 )
