@@ -14,7 +14,7 @@ from posref._arguments import choice, floating, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import ACTIVATIONS, mlp_shapes
 from posref._blocks import ENTRIES, blocks, filled
-from posref._each import as_decimal, each_distinct, fewer_digits
+from posref._each import as_decimal, each_distinct, fewer_digits, log_of_one_more
 from posref.exact import real, rounded
 
 
@@ -58,7 +58,7 @@ def log_offset(relative_position: ArrayLike, *, extent: ArrayLike | None = None)
     """
     d = checked_positions(relative_position, "relative_position")
     if extent is None:
-        return each_distinct(lambda x: _signed(x, as_decimal(1 + abs(x)).ln()), d)
+        return each_distinct(lambda x: _signed(x, log_of_one_more(abs(x))), d)
     e = floating(extent, "extent", finite=True)
     if e.size and e.min() <= 0:
         raise ValueError(f"extent must be > 0, got {e.min():g}")
@@ -74,7 +74,7 @@ def _in_extents(d: NDArray[Any], e: NDArray[np.float64]) -> NDArray[np.float64]:
     with fewer_digits():
         eight = Decimal(8).ln()
         pairs = ((Fraction(pair.real), Fraction(pair.imag)) for pair in distinct.tolist())
-        found = rounded(_signed(x, as_decimal(1 + 8 * abs(x) / most).ln() / eight) for x, most in pairs)
+        found = rounded(_signed(x, log_of_one_more(8 * abs(x) / most) / eight) for x, most in pairs)
     return found[place.reshape(d.shape)]
 
 

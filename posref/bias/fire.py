@@ -12,7 +12,7 @@ from posref._arguments import choice, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import LIMITS
 from posref._blocks import blocks
-from posref._each import as_decimal, fewer_digits
+from posref._each import fewer_digits, log_of_one_more
 from posref.bias._differences import distinct_differences, fractions, outer_positions, places
 from posref.exact import real
 
@@ -65,19 +65,19 @@ def fire_distance(
     array([[0.1341636, 0.       ]])
     """
     queries, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
-    gain, bound = real(number(c, "c")), real(number(length, "length", least=0))
+    gain, bound = Fraction(number(c, "c")), Fraction(number(length, "length", least=0))
     above, small = choice(limit, "limit", LIMITS) == "max", real(number(eps, "eps", least=0))
     q, k = outer_positions(queries, k)
     q, k = np.broadcast_arrays(q[..., 0, :, :], k[..., 0, :, :])  # (..., q, k)
     distinct = distinct_differences(q, k)
 
-    def psi(x: Decimal) -> Decimal:
-        return (1 + abs(gain * x)).ln()
+    def psi(x: Fraction) -> Decimal:
+        return log_of_one_more(abs(gain * x))
 
     with fewer_digits():
-        numerators = [psi(as_decimal(d)) for d in fractions(distinct)]
+        numerators = [psi(d) for d in fractions(distinct)]
         chosen = max if above else min
-        denominators = {p: psi(chosen(bound, as_decimal(Fraction(p)))) + small for p in set(queries.ravel().tolist())}
+        denominators = {p: psi(chosen(bound, Fraction(p))) + small for p in set(queries.ravel().tolist())}
         if not all(denominators.values()):
             raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
         result = np.empty(q.shape)

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import choice, floating
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import KERNELS
-from posref._each import as_decimal
+from posref._each import as_decimal, log_of_one_more
 from posref.bias._differences import each_difference, outer_positions
-from posref.exact import real
 
 
 def kerple_bias(
@@ -65,13 +64,13 @@ def kerple_bias(
         raise ValueError(f"r2 must be {'> 0' if power else '>= 0'} for the form {form!r}, got {second.min():g}")
     q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
     kernel = _power if power else _log
-    heads = zip(map(real, first.tolist()), map(real, second.tolist()), strict=True)
+    heads = zip(map(Fraction, first.tolist()), map(Fraction, second.tolist()), strict=True)
     return each_difference([partial(kernel, a, b) for a, b in heads], *outer_positions(q, k))
 
 
-def _log(r1: Decimal, r2: Decimal, d: Fraction) -> Decimal:
-    return -r1 * (1 + r2 * as_decimal(abs(d))).ln()
+def _log(r1: Fraction, r2: Fraction, d: Fraction) -> Decimal:
+    return -as_decimal(r1) * log_of_one_more(r2 * abs(d))
 
 
-def _power(r1: Decimal, r2: Decimal, d: Fraction) -> Decimal:
-    return -r1 * (r2 * as_decimal(abs(d)).ln()).exp() if d else Decimal(0)
+def _power(r1: Fraction, r2: Fraction, d: Fraction) -> Decimal:
+    return -as_decimal(r1) * (as_decimal(r2) * as_decimal(abs(d)).ln()).exp() if d else Decimal(0)

@@ -62,7 +62,7 @@ SUBJECTS = [
     *subjects("fourier_features", ["bands", "matrix"]),
     *subjects("timestep_embedding", [None], sample=400),
     *subjects("alibi_slopes", [None], sample=2048),
-    *subjects("alibi_bias", ["distance", "signed", "key"], sample=100),
+    *subjects("alibi_bias", ["distance", "signed", "key", "key_last", "key_first"], sample=100),
     *subjects("rope_axes_inv_freq", ["shared", "per_axis", "dealt"], sample=40),
     *subjects("rope_axes_table", ["shared", "per_axis", "dealt"]),
     *subjects("rope_axes_cos_sin", [None]),
@@ -78,10 +78,13 @@ SUBJECTS = [
     *subjects("self_extend_distance", [None]),
     *subjects("grid_coordinates", [None]),
     *subjects("kerple_bias", ["log", "power"], sample=100),
+    *subjects("fire_distance", ["max", "min"], sample=100),
+    *subjects("log_offset", ["paper", "window", "any"]),
+    *subjects("cosine_scale", [None]),
 ]
 
 # Closed forms that are held to the golden values of mpmath alone so far.
-HELD_BY_GOLDEN_VALUES = {"cosine_scale", "fire_distance", "log_offset", "mask_coordinates"}
+HELD_BY_GOLDEN_VALUES = {"mask_coordinates"}
 
 # Of posref.__all__, what is neither.
 WITHOUT_A_CLOSED_FORM = {

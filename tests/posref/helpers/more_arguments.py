@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,30 @@ def self_extend_distance(source: Generator) -> Arguments:
 def grid_coordinates(source: Generator) -> Arguments:
     sizes = tuple(int(n) for n in source.integers(1, 60, 2))
     return {"sizes": sizes, "normalize": ("separate", "max", "min")[source.integers(3)]}
+
+
+def fire_distance(source: Generator, limit: str) -> Arguments:
+    reach = int(2 ** (4 + 30 * source.random()))
+    eps = (0.0, 1e-6, power_of_ten(source, -12, 0))[source.integers(3)]
+    return {
+        "q_positions": source.integers(1, reach, 12),
+        "k_positions": source.integers(0, reach, 15),
+        "c": (-1) ** int(source.integers(2)) * power_of_ten(source, -12, 2),
+        "length": power_of_ten(source, -2, 5),
+        "limit": limit,
+        "eps": eps,
+    }
+
+
+def log_offset(source: Generator, kind: str) -> Arguments:
+    extent = None if kind == "paper" else power_of_ten(source, -1, 3) if kind == "any" else int(source.integers(1, 64))
+    return {"relative_position": positions(source, (40,)), "extent": extent}
+
+
+def cosine_scale(source: Generator) -> Arguments:
+    end = power_of_ten(source, -2, 4)
+    near = math.log(end) * (1 + source.integers(-3, 4, 10) * 2.0**-52)
+    return {"log_scale": np.concatenate([source.uniform(-30, 12, 20), near]), "largest": end}
 
 
 def kerple_bias(source: Generator, form: str) -> Arguments:

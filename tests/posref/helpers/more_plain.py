@@ -90,6 +90,22 @@ def grid_coordinates(sizes: tuple[int, int], normalize: str) -> NDArray[Any]:
     return np.stack([(row + 0.5) / size * 2 - 1 for row, size in zip(cells, n, strict=True)])
 
 
+def fire_distance(q_positions: Any, k_positions: Any, c: float, length: float, limit: str, eps: float) -> NDArray[Any]:
+    chosen = np.maximum if limit == "max" else np.minimum
+    above = np.log(1 + np.abs(c * (q_positions[:, None] - k_positions)))
+    return np.asarray(above / (np.log(1 + np.abs(c * chosen(length, q_positions))) + eps)[:, None])
+
+
+def log_offset(relative_position: Any, extent: Any) -> NDArray[Any]:
+    size = np.abs(relative_position)
+    y = np.log(1 + size) if extent is None else np.log2(1 + size / extent * 8) / 3
+    return np.asarray(np.sign(relative_position) * y)
+
+
+def cosine_scale(log_scale: Any, largest: float) -> NDArray[Any]:
+    return np.asarray(np.exp(np.minimum(log_scale, np.log(largest))))
+
+
 def kerple_bias(r1: Any, r2: Any, q_positions: Any, k_positions: Any, form: str) -> NDArray[Any]:
     d = np.abs(q_positions[:, None] - k_positions)
     r1, r2 = r1[:, None, None], r2[:, None, None]

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from balls import Ball
+from balls import Ball, at_least
 from flint import arb, fmpq
 from numpy.typing import NDArray
 from true_values import At, power, wave
@@ -153,5 +153,38 @@ def kerple_bias(r1: Any, r2: Any, q_positions: Any, k_positions: Any, form: str)
         if form == "log":
             return -a * (1 + b * d).log()
         return -a * (d.log() * b).exp() if d != 0 else arb(0)
+
+    return at
+
+
+def fire_distance(q_positions: Any, k_positions: Any, c: float, length: float, limit: str, eps: float) -> At:
+    def psi(x: Ball) -> Ball:
+        return (1 + abs(arb(c) * x)).log()
+
+    def at(row: int, column: int) -> Ball:
+        q, k = int(q_positions[row]), int(k_positions[column])
+        bound = max(Fraction(length), Fraction(q)) if limit == "max" else min(Fraction(length), Fraction(q))
+        return psi(arb(q - k)) / (psi(ball(bound)) + arb(eps))
+
+    return at
+
+
+def log_offset(relative_position: NDArray[Any], extent: Any) -> At:
+    def at(i: int) -> Ball:
+        d = Fraction(relative_position[i].item())
+        if d == 0:
+            return arb(0)
+        size = (
+            ball(1 + abs(d)).log() if extent is None else ball(1 + 8 * abs(d) / Fraction(extent)).log() / arb(8).log()
+        )
+        return size if d > 0 else -size
+
+    return at
+
+
+def cosine_scale(log_scale: NDArray[Any], largest: float) -> At:
+    def at(i: int) -> Ball:
+        s = arb(float(log_scale[i]))
+        return arb(largest) if at_least(s, arb(largest).log()) else s.exp()
 
     return at

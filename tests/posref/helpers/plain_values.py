@@ -133,17 +133,26 @@ def timestep_embedding(
     return np.concatenate([*parts, np.zeros((*timesteps.shape, dim % 2))], axis=-1)
 
 
-def alibi_slopes(num_heads: int) -> NDArray[Any]:
+def alibi_slopes(
+    num_heads: int, bias_max: float = 8.0, rule: str = "released", scale: float = 1.0, heads: Any = (0, None)
+) -> NDArray[Any]:
     """The released code: powers of the first slope."""
-    closest = 2 ** math.floor(math.log2(num_heads))
-    start = 2 ** (-(2 ** -(math.log2(closest) - 3)))
-    slopes = np.array([start * start**h for h in range(closest)])
-    return slopes if closest == num_heads else np.append(slopes, alibi_slopes(2 * closest)[0::2][: num_heads - closest])
+    closest = num_heads if rule == "geometric" else 2 ** math.floor(math.log2(num_heads))
+
+    def powers(n: int) -> NDArray[Any]:
+        start = 2 ** (-bias_max / n)
+        return np.array([start * start**h for h in range(n)])
+
+    return scale * np.append(powers(closest), powers(2 * closest)[0::2][: num_heads - closest])[slice(*heads)]
 
 
 def alibi_bias(slopes: NDArray[Any], q_positions: NDArray[Any], k_positions: NDArray[Any], form: str) -> NDArray[Any]:
     """Each factor and each difference rounded. One product cannot go wrong: for "key", the relative bias with m q added."""
     m, q, k = slopes[:, None, None], q_positions[..., None, :, None] * 1.0, k_positions[..., None, None, :] * 1.0
+    if form in ("key_last", "key_first"):
+        return m * (k - (k[..., -1:] if form == "key_last" else q[..., :1, :])) + 0 * q
+    if form == "past":
+        return -m * np.maximum(q - k, 0.0)
     if form == "key":
         return m * q - m * (q - k)
     return -m * (np.abs(q - k) if form == "distance" else q - k)

@@ -247,7 +247,11 @@ def timestep_embedding(source: Generator) -> Arguments:
 
 
 def alibi_slopes(source: Generator) -> Arguments:
-    return {"num_heads": int(2 ** (11 * source.random()))}
+    heads = int(2 ** (11 * source.random()))
+    if source.random() < 0.5:
+        return {"num_heads": heads}
+    options = {"bias_max": power_of_ten(source, -1, 1.5), "rule": ("released", "geometric")[source.integers(2)]}
+    return {"num_heads": heads, "heads": (heads // 3, heads), "scale": power_of_ten(source, -3, 2), **options}
 
 
 def alibi_bias(source: Generator, form: str) -> Arguments:

@@ -235,22 +235,29 @@ def timestep_embedding(
 # --- biases ----------------------------------------------------------------------------------------------------------
 
 
-def alibi_slopes(num_heads: int) -> At:
+def alibi_slopes(
+    num_heads: int, bias_max: float = 8.0, rule: str = "released", scale: float = 1.0, heads: Any = (0, None)
+) -> At:
     """Press et al., sec. 3, and the released code's recursion: every other slope of twice as many heads fills up."""
 
-    def slope(head: int, heads: int) -> Ball:
-        closest = 1 << heads.bit_length() - 1
-        return power(2, -8 * (head + 1), closest) if head < closest else slope(2 * (head - closest), 2 * closest)
+    def slope(head: int, count: int) -> Ball:
+        closest = count if rule == "geometric" else 1 << count.bit_length() - 1
+        if head >= closest:
+            return slope(2 * (head - closest), 2 * closest)
+        return (-arb(2).log() * arb(bias_max) * (head + 1) / closest).exp() * arb(scale)
 
-    return lambda head: slope(head, num_heads)
+    return lambda head: slope(head + heads[0], num_heads)
 
 
 def alibi_bias(slopes: NDArray[Any], q_positions: NDArray[Any], k_positions: NDArray[Any], form: str) -> At:
     def at(*i: int) -> Ball:
         *batch, head, row, column = i
         m, q, k = (arb(x.item()) for x in (slopes[head], q_positions[(*batch, row)], k_positions[(*batch, column)]))
-        if form == "key":
-            return m * k
+        if form in ("key", "key_last", "key_first"):
+            zero = {"key": 0, "key_last": k_positions[(*batch, -1)], "key_first": q_positions[(*batch, 0)]}[form]
+            return m * (k - arb(float(zero)))
+        if form == "past":
+            return -m * (q - k) if q_positions[(*batch, row)] > k_positions[(*batch, column)] else arb(0)
         return -m * (abs(q - k) if form == "distance" else q - k)
 
     return at
