@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import boolean, floating, integer, number
 from posref._arguments import positions as checked_positions
 from posref._blocks import ENTRIES, blocks
-from posref._each import as_decimal, each_distinct, fewer_digits, log_of_one_more
+from posref._each import each_distinct, fewer_digits, log_of_one_more
 from posref.exact import real, real_arithmetic, rounded
 
 
