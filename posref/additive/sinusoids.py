@@ -93,7 +93,7 @@ def sinusoidal(
     table = np.zeros((p.size, max(2 * n, dim)))
     places = (np.s_[:, 0 : 2 * n : 2], np.s_[:, 1 : 2 * n : 2])
     if layout == "concatenated":
-        places = (np.s_[:, :n], np.s_[:, n : 2 * n])
+        places = (np.s_[:, 0:n:1], np.s_[:, n : 2 * n : 1])
     sin, cos = (table[place] for place in (places if order == "sin_cos" else places[::-1]))
     with exact.real_arithmetic(p), exact.further_digits(s):
         exact.cos_sin(p, [s * w for w in ladder(base, n, shift)], g, out=(cos, sin))

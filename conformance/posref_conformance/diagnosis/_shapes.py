@@ -92,7 +92,7 @@ def _with_row_constant(right: Values, seen: Values) -> Values | None:
 
 def _permuted(axis: int, right: Values, seen: Values) -> Values | None:
     order = _order(right, seen.astype(np.float64), axis) if right.ndim >= axis and right.shape == seen.shape else None
-    return None if order is None else np.take(right, order, axis=-axis)
+    return None if order is None else np.asarray(np.take(right, order, axis=-axis))
 
 
 def _order(y: Values, z: Values, axis: int) -> list[int] | None:
