@@ -87,7 +87,7 @@ def _of_same_shape(y: Values, z: Values) -> Iterator[Pattern]:
 def _with_row_constant(right: Values, seen: Values) -> Values | None:
     if right.shape != seen.shape or not right.size or not right.ndim:
         return right
-    return right + np.mean(seen - right, axis=-1, keepdims=True)
+    return np.asarray(right + np.mean(seen - right, axis=-1, keepdims=True))
 
 
 def _permuted(axis: int, right: Values, seen: Values) -> Values | None:
