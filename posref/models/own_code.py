@@ -57,13 +57,13 @@ def internlm(config: Block) -> list[Encoding]:
     return PlainRope(keys)(config.replaced({**config.values, **scaling}))
 
 
-def ntk_in_steps(source: Source) -> Scaling:
+def gte_ntk(source: Source) -> Scaling:
     """``ntk`` of gte's code: the "fixed" form, or the "mixed" one where ``mixed_b`` is given."""
     factor, mixed = source.needed("factor", "ntk"), source.block.number("mixed_b")
     return NTKScaling(factor, "fixed") if mixed is None else NTKScaling(factor, "mixed", mixed)
 
 
-GTE_KINDS: dict[str, Kind] = {"ntk": ntk_in_steps}
+GTE_KINDS: dict[str, Kind] = {"ntk": gte_ntk}
 
 
 def new(config: Block) -> list[Encoding]:

@@ -24,27 +24,14 @@ from posref.models.tables import Learned
 
 ROPE_KEYS = ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor")
 OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedding_base", "rotary_emb_fraction")
-OWN_RULES = (  # to transformers; their rope keys tell too little
-    *(
-        "beam",
-        "cohere_compass_text",
-        "efficientloftr",
-        "eomt_dinov3",
-        "sapiens2",
-        "dory",
-        "dots3_note_text",
-        "glm5_next_text",
-        "hy_v4",
-        "hy_v4_vl_text",
-        "mistral_large4_text",
-    ),
-    *("musicflamingo", "muse_glimmer_text", "muse_spark_text", "neomme", "qwen4_exp_text", "ultrabert", "axk2"),
-    *("vjepa2", "inkling_text", "inkling2_text"),
+_NAMES = (
+    "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 glm5_next_text hy_v4 "
+    "hy_v4_vl_text inkling2_text inkling_text mistral_large4_text muse_glimmer_text muse_spark_text "
+    "musicflamingo neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
 )
+OWN_RULES = frozenset(_NAMES.split())  # to transformers; their rope keys tell too little
 # kinds of layers that do not attend
 WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)
-
-
 PARTS = {"text_config": "text", "llm_config": "text", "language_config": "text", **KEYS}
 
 
