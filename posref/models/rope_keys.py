@@ -76,19 +76,7 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
         kind = "default"
     framework.check_kind(config, block, kind, keys.kinds)
     base = _base(config, keys, block)
-    partial = None
-    if keys.partial is not None or kind == "proportional":
-        partial = _inner_or_outer(block, "partial_rotary_factor", config, keys.partial_key, above=0)
-        if partial is None:
-            partial = 1.0 if keys.partial is None else keys.partial
-            if partial != 1:
-                (block if keys.partial_key is None else config).note_default(
-                    keys.partial_key or "partial_rotary_factor", f"{partial:g}"
-                )
-    elif framework.families is not None:
-        for where in (config, block):
-            if where.number("partial_rotary_factor", above=0) not in (None, 1.0):
-                raise NotKnown(f"{where.name('partial_rotary_factor')} in {framework.name}")
+    partial = _partial(config, keys, block, kind)
     source = Source(config, block, keys.original, nested, partial, keys.mla)
     missing = None
     try:
@@ -159,6 +147,24 @@ def _base(config: Block, keys: RopeKeys, block: Block) -> float:
     base, who = (keys.base, "transformers") if family.base == "class" else (float(family.base), framework.name)
     (block if outer_key is None else config).note_default(outer_key or "rope_theta", f"{base:g}", who)
     return base
+
+
+def _partial(config: Block, keys: RopeKeys, block: Block, kind: str) -> float | None:
+    """The share of a head that rotates; None where the family has no such key."""
+    if keys.partial is not None or kind == "proportional":
+        partial = _inner_or_outer(block, "partial_rotary_factor", config, keys.partial_key, above=0)
+        if partial is None:
+            partial = 1.0 if keys.partial is None else keys.partial
+            if partial != 1:
+                owner = block if keys.partial_key is None else config
+                owner.note_default(keys.partial_key or "partial_rotary_factor", f"{partial:g}")
+        return partial
+    framework = framework_of(config)
+    if framework.families is not None:
+        for where in (config, block):
+            if where.number("partial_rotary_factor", above=0) not in (None, 1.0):
+                raise NotKnown(f"{where.name('partial_rotary_factor')} in {framework.name}")
+    return None
 
 
 def _inner_or_outer(block: Block, key: str, config: Block, outer_key: str | None, *, above: float) -> float | None:
