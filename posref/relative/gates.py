@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -48,15 +49,16 @@ def bias_gate(projection: ArrayLike, const: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"projection must be (..., heads, q, 8), got shape {p.shape}")
     if c.shape != p.shape[-3:-2]:
         raise ValueError(f"const must have one number for each of {p.shape[-3]} heads, got shape {c.shape}")
-    groups = p.reshape(*p.shape[:-1], 2, 4).tolist()
+    groups = p.reshape(math.prod(p.shape[:-1]), 2, 4).tolist()
     heads = np.broadcast_to(c[:, None], p.shape[:-1])
 
     def gate(four: list[float]) -> Decimal:
         return 1 / (1 + (-sum((real(x) for x in four), Decimal(0))).exp())
 
     with fewer_digits():
-        rows = np.array(groups, dtype=object).reshape(-1, 2, 4).tolist()
-        values = [gate(a) * (gate(b) * real(h) - 1) + 2 for (a, b), h in zip(rows, heads.ravel().tolist(), strict=True)]
+        values = [
+            gate(a) * (gate(b) * real(h) - 1) + 2 for (a, b), h in zip(groups, heads.ravel().tolist(), strict=True)
+        ]
         return rounded(values).reshape(p.shape[:-1])
 
 

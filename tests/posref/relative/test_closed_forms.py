@@ -40,7 +40,8 @@ def gate_in_float64(p: Any, c: Any) -> Any:
 
 
 def worst_of_temperatures(scale: Callable[..., Any]) -> float:
-    positions, length, alpha = np.exp(DRAW.uniform(0, 36, ENTRIES)), 4095, 0.1
+    length, alpha = 4095, 0.1
+    positions = np.concatenate([np.exp(DRAW.uniform(0, 36, ENTRIES)), 4094 + np.exp(DRAW.uniform(-20, 2, ENTRIES))])
     values = scale(positions, length, alpha=alpha)
 
     def errors() -> list[float]:
