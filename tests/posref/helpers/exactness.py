@@ -58,6 +58,7 @@ SUBJECTS = [
     *subjects("rope_cos_sin", [None]),
     *subjects("sinusoidal", ["base ** (-2k / dim)", "endpoint"]),
     *subjects("sinusoidal_axes", ["base ** (-2k / dim)", "endpoint"]),
+    *subjects("mask_coordinates", [None]),
     *subjects("frequency_bands", ["linear", "log"], sample=100),
     *subjects("fourier_features", ["bands", "matrix"]),
     *subjects("timestep_embedding", [None], sample=400),
@@ -83,10 +84,7 @@ SUBJECTS = [
     *subjects("cosine_scale", [None]),
 ]
 
-# Closed forms that are held to the golden values of mpmath alone so far.
-HELD_BY_GOLDEN_VALUES = {"mask_coordinates"}
-
-# Of posref.__all__, what is neither.
+# Of posref.__all__, what is none.
 WITHOUT_A_CLOSED_FORM = {
     "attention, linear_attention, fope_cos_sin, pope_apply, rope_scores": "sums over learned or data axes",
     "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "the same",

@@ -100,6 +100,14 @@ def sinusoidal_axes(positions: NDArray[Any], dim: int, base: list[float], endpoi
     return np.concatenate([*parts, rest], axis=-1)
 
 
+def mask_coordinates(mask: NDArray[Any], scale: float, shift: float, eps: float) -> NDArray[Any]:
+    rows = []
+    for axis in (-2, -1):
+        counts = np.cumsum(mask, axis=axis, dtype=np.float64)
+        rows.append((counts - shift) / (mask.sum(axis=axis, keepdims=True) + eps) * scale)
+    return np.stack(rows)
+
+
 def frequency_bands(n: int, first: float, last: float, spacing: str, endpoint: bool) -> NDArray[Any]:
     if spacing == "linear":
         return np.linspace(first, last, n, endpoint=endpoint)

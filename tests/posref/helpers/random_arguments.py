@@ -208,6 +208,16 @@ def sinusoidal_axes(source: Generator, kind: str) -> Arguments:
     }
 
 
+def mask_coordinates(source: Generator) -> Arguments:
+    shape = (2, *source.integers(1, 60, 2).tolist())
+    return {
+        "mask": source.random(shape) < source.random(),
+        "scale": (2 * math.pi, multiplier(source))[source.integers(2)],
+        "shift": (0.0, 0.5, 0.1)[source.integers(3)],
+        "eps": power_of_ten(source, -9, 0),
+    }
+
+
 def frequency_bands(source: Generator, kind: str) -> Arguments:
     sign = source.choice([-1.0, 1.0], 2) if kind == "linear" else np.ones(2)
     first, last = (sign * 10.0 ** source.uniform(-4, 5, 2)).tolist()

@@ -187,6 +187,17 @@ def sinusoidal_axes(positions: NDArray[Any], dim: int, base: list[float], endpoi
     return at
 
 
+def mask_coordinates(mask: NDArray[Any], scale: float, shift: float, eps: float) -> At:
+    """Of pictures: what is there up to a pixel, along its column or its row."""
+
+    def at(axis: int, *i: int) -> Ball:
+        line = mask[(*i[:-2], slice(None), i[-1])] if axis == 0 else mask[(*i[:-1], slice(None))]
+        count, total = int(line[: i[axis - 2] + 1].sum()), int(line.sum())
+        return (count - arb(shift)) / (total + arb(eps)) * arb(scale)
+
+    return at
+
+
 def frequency_bands(n: int, first: float, last: float, spacing: str, endpoint: bool) -> At:
     a, b, steps = arb(first), arb(last), max(1, n - 1 if endpoint else n)
     if spacing == "linear":
