@@ -65,7 +65,7 @@ BIASES: tuple[Encoding, ...] = (
         "window-bias",
         "bias",
         "Windows: Swin, BEiT, MaxViT, LeViT",
-        ("relative_position_index", "indexed_bias"),
+        ("relative_position_index", "indexed_bias", "resample_table"),
         r"T_{(r_q - r_k + H - 1)(2W - 1) + (c_q - c_k + W - 1),\, h}",
         "Liu et al., Swin (2103.14030), sec. 3.2; BEiT (2106.08254); MaxViT (2204.01697); LeViT (2104.01136); released code",
         "Swin, Video Swin, BEiT, Data2Vec, MaxViT, CoAtNet, LeViT, EfficientFormer, TinyViT",
@@ -78,6 +78,9 @@ BIASES: tuple[Encoding, ...] = (
             ("levit, subsampling", "sizes=(14, 14), offset='absolute', stride=2"),
         ),
         (
+            "Another window: the table is a picture of (2 h - 1, 2 w - 1) offsets and is resampled as such, by torch's bicubic "
+            "rule (Swin), its bilinear one (BEiT in transformers, which takes height for width), or along a geometric "
+            "progression (BEiT's own code, which posref does not have).",
             "Pairs that the table does not reach: MaxViT's look-up gives 0, Swin's table reaches all pairs of its window.",
             "The order of LeViT's rows: its own code numbers offsets as it meets them, timm by a formula; the same.",
         ),

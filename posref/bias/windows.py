@@ -57,7 +57,8 @@ def relative_position_index(
     Source: Liu et al., Swin (2103.14030), sec. 3.2, released code; Bao et al., BEiT (2106.08254); Tu et al., MaxViT
     (2204.01697); Graham et al., LeViT (2104.01136). LeViT numbers the offsets as it meets them, which is the same. The offsets
     themselves, row by row, are ``grid_positions((2h - 1, 2w - 1), start=(1 - h, 1 - w))``: Swin v2 puts them through an MLP.
-    Pitfall: height and width swapped, which shows only in windows that are not square.
+    For another window :func:`resample_table` takes the table as a grid of that size, without the class token's rows. Pitfall:
+    height and width swapped, which shows only in windows that are not square.
 
     Examples
     --------
