@@ -57,7 +57,8 @@ def alibi_slopes(
 
     Notes
     -----
-    Source: Press et al., "Train Short, Test Long" (2108.12409), sec. 3, and its released code for other numbers of heads.
+    Source: Press et al., "Train Short, Test Long" (2108.12409), sec. 3, and its released code for other numbers of heads. Heads
+    without a bias have slope 0 (x-transformers' ``total_heads``, NeMo).
     Disagreement: "geometric" is in FlexAttention's examples and was in MLX up to 2025. Falcon in transformers rounds slopes
     and positions to bfloat16 besides. Pitfalls: starting at 1 instead of 2**(-8/n); slopes from the heads of one tensor-parallel
     rank alone (FlashInfer; Megatron-DeepSpeed once).
