@@ -107,7 +107,7 @@ def _order(y: Values, z: Values, axis: int) -> list[int] | None:
 
 
 def _transposed(axes: tuple[int, ...], right: Values, seen: Values) -> Values | None:
-    return np.transpose(right, axes) if right.ndim == len(axes) else None
+    return np.asarray(np.transpose(right, axes)) if right.ndim == len(axes) else None
 
 
 def _of_other_shape(y: Values, z: Values) -> Iterator[Pattern]:

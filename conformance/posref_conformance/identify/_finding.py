@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posref_conformance.case import numpy_type
-from posref_conformance.roundings import ROUNDOFF
 
 Values = NDArray[Any]
 NARROWER = ("bfloat16", "float16", "float32", "float64")
@@ -69,10 +68,12 @@ class Finding:
 
 def _told(name: str, value: Any) -> str:
     if isinstance(value, bool):
-        return name if value else f"no {name}"
-    if isinstance(value, float):
-        return f"{name} {value:.9g}"
-    return str(value) if name in ("scaling", "precision") else f"{name} {value}"
+        return name
+    if name == "layout":
+        return f"{value} layout"
+    if name in ("scaling", "precision"):
+        return str(value)
+    return f"{name} {value:.9g}" if isinstance(value, float) else f"{name} {value}"
 
 
 def precision_of(values: Values) -> str:
@@ -97,8 +98,3 @@ def compared(what: str, got: Values, expected: Values, bound: Values, **paramete
         ratio = np.where(error == 0, 0.0, error / bound)
     at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     return Finding(what, parameters, float(error[at]), float(bound[at]), f"[{', '.join(map(str, map(int, at)))}]")
-
-
-def unit(values: Values) -> float:
-    """The roundoff of the narrowest type that holds the values."""
-    return ROUNDOFF[precision_of(values)]

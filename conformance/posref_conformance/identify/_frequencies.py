@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-import posref
 from posref import LinearScaling, Llama3Scaling, Scaling, YarnScaling
 from posref_conformance.identify._finding import Finding, Values, compared
 from posref_conformance.roundings import rope_frequencies
@@ -32,25 +31,31 @@ def name_of(scaling: Scaling | None) -> str | None:
     return " ".join(words)
 
 
-def frequencies(w: Values, u: float, what: str = "rope_inv_freq", known: tuple[Known, ...] = ()) -> Finding | None:
-    """The base and the scaling whose frequencies are nearest to w; u is how exact those are, relative.
+def frequencies(w: Values, u: float, known: Sequence[Known] = ()) -> Finding | None:
+    """What a vector of frequencies is; u is how exact they are, relative."""
+    nearest = ladder(w, u, 0.0, known)
+    return None if nearest is None else nearest[1]
+
+
+def ladder(w: Values, u: float, slack: float, known: Sequence[Known] = ()) -> tuple[Known, Finding] | None:
+    """The base and the scaling whose frequencies are nearest to w, within u, relative, and slack.
 
     ``known`` are tried first: those of a config.
     """
     if w.ndim != 1 or w.size < 1 or not np.all(np.isfinite(w)) or np.any(w <= 0):
         return None
-    best: Finding | None = None
+    best: tuple[Known, Finding] | None = None
     for base, scaling in (*known, *_guesses(w)):
         try:
             expected, c_w = rope_frequencies(2 * w.size, {"base": base, "scaling": scaling})
         except ValueError:
             continue
-        bound = (c_w * 2.0**-24 * (u > 2.0**-50) + c_w * 2.0**-53 + 1.5 * u) * expected
-        found = compared(what, w, expected, bound, base=base, scaling=name_of(scaling))
-        if best is None or _off(found) < _off(best):
-            best = found
+        bound = (c_w * max(u, 2.0**-53) + 1.5 * u) * expected + slack
+        found = compared("rope_inv_freq", w, expected, bound, base=base, scaling=name_of(scaling))
+        if best is None or _off(found) < _off(best[1]):
+            best = (base, scaling), found
         if found.found:
-            return found
+            return best
     return best
 
 
@@ -92,8 +97,3 @@ def _round(x: float) -> list[float]:
         return []
     shorter = [float(f"{x:.{digits}g}") for digits in range(1, 8)]
     return [*dict.fromkeys(s for s in shorter if abs(s - x) <= 0.02 * x), x]
-
-
-def ladder_of(dim: int, base: float, scaling: Scaling | None) -> Values:
-    """The frequencies themselves."""
-    return posref.rope_inv_freq(dim, base=base, scaling=scaling)
