@@ -158,6 +158,27 @@ def check_vectors(folder: Path, outputs: Path, only: tuple[str, ...], as_json: b
         raise click.ClickException(str(problem)) from None
 
 
+@posref.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--config", type=click.Path(path_type=Path), help="A model's config.json: are these its numbers?")
+@click.option("--json", "as_json", is_flag=True, help="All parameters and errors as JSON.")
+def identify(file: Path, config: Path | None, as_json: bool) -> int:
+    """Tell which encoding the numbers of FILE are: .npy, .npz or .safetensors.
+
+    \b
+    A table: cos and sin, in two arrays, side by side or as complex numbers; or sinusoids
+    Frequencies, slopes or a bias (heads, queries, keys)
+    A rotation: a tensor x (..., sequence, channels) and what became of it, y
+    """  # noqa: D301, click wants the control character
+    from posref_conformance.identify.command import run
+    from posref_conformance.schemas import WrongFile
+
+    try:
+        return run(file, config=config, as_json=as_json)
+    except WrongFile as problem:
+        raise click.ClickException(str(problem)) from None
+
+
 @posref.command("list")
 @click.option("--disagreements", is_flag=True, help="Where implementations disagree: each reading, and how to get it.")
 @click.option("--json", "as_json", is_flag=True, help="Records as JSON.")

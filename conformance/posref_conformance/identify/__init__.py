@@ -81,10 +81,11 @@ def _alone(array: Values, known: Sequence[Known]) -> Iterator[Finding]:
         if np.all(np.isfinite(thin.astype(np.float64))):
             yield slopes(thin)
     if thin.ndim == 2:
-        yield from sinusoid(thin)
         half = thin.shape[1] // 2
         if thin.shape[1] % 2 == 0:  # cos beside sin, as caches have it
             yield from _table(thin[:, :half], thin[:, half:], known)
+        yield from sinusoid(thin)
+        if thin.shape[1] % 2 == 0:
             yield from _table(thin[:, half:], thin[:, :half], known)
     if array.ndim >= 3:
         yield from biases(array)

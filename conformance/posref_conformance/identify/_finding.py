@@ -53,9 +53,7 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        parameters = {
-            k: v if isinstance(v, (int, float, str, bool, type(None))) else str(v) for k, v in self.parameters.items()
-        }
+        parameters = {name: value for name, value in self.parameters.items() if value is not None}
         numbers = {"error": self.error, "allowed": self.allowed, "where": self.where}
         return {
             "what": self.what,

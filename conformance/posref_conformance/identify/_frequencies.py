@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from posref import LinearScaling, Llama3Scaling, Scaling, YarnScaling
+from posref_conformance.diagnosis._candidates import fast
+from posref_conformance.faults._fault import right
 from posref_conformance.identify._finding import Finding, Values, compared
-from posref_conformance.roundings import rope_frequencies
+from posref_conformance.roundings import ladder_roundings
 
 LENGTHS = tuple(2**n for n in range(9, 21))
+USUAL = (10000.0, 500000.0, 1000000.0, 150000.0, 5000000.0, 100.0)
 BANDS = ((1.0, 4.0), (1.0, 1.0))
 Known = tuple[float, Scaling | None]
 
@@ -42,15 +45,15 @@ def ladder(w: Values, u: float, slack: float, known: Sequence[Known] = ()) -> tu
 
     ``known`` are tried first: those of a config.
     """
-    if w.ndim != 1 or w.size < 1 or not np.all(np.isfinite(w)) or np.any(w <= 0):
+    if w.ndim != 1 or w.size < 1 or not np.all(np.isfinite(w)) or np.any(w <= -slack):
         return None
     best: tuple[Known, Finding] | None = None
-    for base, scaling in (*known, *_guesses(w)):
+    for base, scaling in (*known, *_guesses(np.maximum(w, 1e-12), slack)):
         try:
-            expected, c_w = rope_frequencies(2 * w.size, {"base": base, "scaling": scaling})
-        except ValueError:
+            expected = quick(w.size, base, scaling)
+        except (ValueError, OverflowError):
             continue
-        bound = (c_w * max(u, 2.0**-53) + 1.5 * u) * expected + slack
+        bound = (_roundings(expected) * max(u, 2.0**-53) + 1.5 * u) * expected + slack
         found = compared("rope_inv_freq", w, expected, bound, base=base, scaling=name_of(scaling))
         if best is None or _off(found) < _off(best[1]):
             best = (base, scaling), found
@@ -59,24 +62,36 @@ def ladder(w: Values, u: float, slack: float, known: Sequence[Known] = ()) -> tu
     return best
 
 
+def quick(pairs: int, base: float, scaling: Scaling | None) -> Values:
+    """The frequencies to a few roundings of float64: thousands of guesses are compared."""
+    return np.asarray(right(fast()).rope_inv_freq(2 * pairs, base=base, scaling=scaling))
+
+
+def _roundings(w: Values) -> Values:
+    return np.asarray(ladder_roundings(np.where(w > 0, w, 1.0)) + 24)  # 16 of a blend's weight, a scaling's and ours
+
+
 def _off(found: Finding) -> float:
     return found.error / found.allowed if found.allowed else math.inf
 
 
-def _guesses(w: Values) -> Iterator[Known]:
-    """The plain ladder through the first two, or the first and the last; then the scalings that end where w does."""
+def _guesses(w: Values, slack: float) -> Iterator[Known]:
+    """Plain ladders through the first and the last that is told apart from 0; then the scalings that end where w does."""
     n = w.size
     if n == 1:
         yield 10000.0, None
         return
-    bases = list(dict.fromkeys(b for k in (n - 1, 1) for b in _round(float((w[0] / w[k]) ** (n / k)))))
-    for base in (b for b in bases if b > 1):
+    told = max(1, int(np.flatnonzero(w > 20 * slack)[-1:].sum()))
+    through = (b for k in dict.fromkeys((told, n - 1, 1)) for b in _round(float((w[0] / w[k]) ** (n / k))))
+    for base in dict.fromkeys(b for b in (*through, *USUAL) if b > 1):
         yield base, None
         for factor in _round(float(1 / w[0])):
             if factor > 1:
                 yield base, LinearScaling(factor)
-    fast = [b for b in (*_round(float((w[0] / w[1]) ** n)), 10000.0, 500000.0, 1000000.0) if b > 1]
-    for base in dict.fromkeys(fast):
+    if abs(w[0] - 1) > 0.01:  # what blends leaves the fast pairs alone
+        return
+    steep = [b for b in (*_round(float((w[0] / w[1]) ** n)), *USUAL) if b > 1]
+    for base in dict.fromkeys(steep):
         last = float(base ** (-(n - 1) / n) / w[-1])
         for factor in _round(last):
             if factor > 1:

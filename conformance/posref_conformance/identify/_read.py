@@ -38,11 +38,12 @@ def read(path: Path) -> dict[str, Values]:
 
 def _numpy(path: Path) -> dict[str, Values]:
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": loaded}
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
+        with path.open("rb") as file:  # ours, so that it is closed whatever it holds
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": loaded}
+            with loaded:
+                return {name: loaded[name] for name in loaded.files}
     except OSError as problem:
         raise WrongFile(f"{path}: {problem.strerror or one_line(problem)}") from None
     except (ValueError, EOFError, zipfile.BadZipFile, KeyError, SyntaxError) as problem:

@@ -44,9 +44,8 @@ def _in_layout(x: Values, y: Values, layout: str, offset: int, pairs: int, known
     left = np.abs(after - turn * before)
     if float(np.max(left)) > 16 * u * float(np.max(np.abs(before))) * max(1.0, float(np.max(np.abs(turn)))):
         return None
-    kind = {2.0**-53: np.float64, 2.0**-24: np.float32}.get(u, np.float32)
-    cos, sin = (t.astype(kind) for t in (turn.real, turn.imag))
     partial = (
         None if (offset, 2 * pairs) == (0, x.shape[-1]) else f"{offset} .. {offset + 2 * pairs - 1} of {x.shape[-1]}"
     )
-    return of_pairs("rope", cos, sin, known, u=4 * u, layout=layout, channels=partial)
+    told = {"layout": layout, "channels": partial}
+    return of_pairs("rope", turn.real, turn.imag, known, precision_of(y), spread=4.0, **told)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance.case import numpy_type
+from posref_conformance.budgets import bounds
+from posref_conformance.case import Call, numpy_type
 from posref_conformance.identify._angles import first_position, steps
 from posref_conformance.identify._finding import Finding, Values, compared, precision_of
-from posref_conformance.identify._frequencies import Known, ladder, name_of
-from posref_conformance.roundings import ROUNDOFF, phase_error, rope_frequencies
-
-ROWS = 96  # of a long table that are compared: the first ones, and some of the others up to the last
+from posref_conformance.identify._frequencies import USUAL, Known, ladder, name_of, quick
+from posref_conformance.roundings import ONE, ROUNDOFF, phase_error, rope_frequencies
 
 
 def table(cos: Values, sin: Values, known: Sequence[Known] = ()) -> Finding | None:
@@ -23,7 +22,8 @@ def table(cos: Values, sin: Values, known: Sequence[Known] = ()) -> Finding | No
     if cos.shape != sin.shape or cos.ndim != 2 or cos.shape[0] < 2:
         return None
     layout, (c, s) = _one_column_per_pair(cos, sin)
-    return of_pairs("rope_table", c, s, known, layout=layout)
+    precision = precision_of(np.stack([c, s]).astype(np.float64))
+    return of_pairs("rope_table", c, s, known, precision, layout=layout)
 
 
 def _one_column_per_pair(cos: Values, sin: Values) -> tuple[str | None, tuple[Values, Values]]:
@@ -39,10 +39,12 @@ def _one_column_per_pair(cos: Values, sin: Values) -> tuple[str | None, tuple[Va
 
 
 def of_pairs(
-    what: str, cos: Values, sin: Values, known: Sequence[Known], u: float = 0.0, **told: Any
+    what: str, cos: Values, sin: Values, known: Sequence[Known], precision: str, spread: float = 1.0, **told: Any
 ) -> Finding | None:
-    """The base, the scaling, the first position and the precision of cos and sin with one column per pair."""
-    precision = precision_of(np.stack([cos, sin]).astype(np.float64))
+    """The base, the scaling and the first position of cos and sin with one column per pair.
+
+    ``precision`` is the type that they went through, and ``spread`` how many of its roundings they are off by.
+    """
     c, s = cos.astype(np.float64), sin.astype(np.float64)
     factor = float(np.median(np.hypot(c, s)))
     angle = np.arctan2(s, c)
@@ -51,13 +53,16 @@ def of_pairs(
         return None
     sign = -1.0 if np.median(w) < 0 else 1.0
     w, angle = sign * w, sign * angle
-    u = u or ROUNDOFF[precision]
+    u = spread * ROUNDOFF[precision]
     nearest = ladder(w, max(u, 2.0**-24) if u > 2.0**-53 else u, 8 * u / (cos.shape[0] - 1), known)
     if nearest is None:
         return None
-    (base, scaling), _ = nearest
+    (base, scaling), found = nearest
+    if not found.found:  # perhaps because they went through 16 bits before
+        base, scaling = _behind_narrow(w, known) or (base, scaling)
     start = first_position(angle, w)
-    factor = 1.0 if abs(factor - 1) < 8 * u else float(f"{factor:.7g}")
+    own = posref.rope_attention_factor(scaling) if scaling is not None else 1.0
+    factor = next((f for f in (1.0, own) if abs(factor - f) < 8 * u + 1e-6), float(f"{factor:.9g}"))
     told = {
         "base": base,
         "scaling": name_of(scaling),
@@ -67,13 +72,25 @@ def of_pairs(
         "positions from": f"{start:g}",
         "rotation": "backwards" if sign < 0 else None,
     }
-    rows = _rows(cos.shape[0])
-    got = np.stack([c[rows], sign * s[rows]])
-    return _in_some_precision(what, got, rows + start, (base, scaling), factor, u, told)
+    got, p = np.stack([c, sign * s]), np.arange(cos.shape[0]) + start
+    return _in_some_precision(what, got, p, (base, scaling), factor, u, told)
 
 
-def _rows(n: int) -> Values:
-    return np.unique(np.concatenate([np.arange(min(n, ROWS // 2)), np.linspace(0, n - 1, ROWS // 2).astype(int)]))
+def _behind_narrow(w: Values, known: Sequence[Known]) -> Known | None:
+    """A usual base whose frequencies are w once they are rounded to 16 bits."""
+    for base, scaling in (*known, *((base, None) for base in USUAL)):
+        exact = quick(w.size, base, scaling).astype(np.float32)
+        for name in ("bfloat16", "float16"):
+            rounded = exact.astype(numpy_type(name)).astype(np.float64)
+            if np.all(np.abs(w - rounded) <= 2.0**-12 * rounded + 1e-7):
+                return base, scaling
+    return None
+
+
+def _waves(positions: Values, w: Values) -> Values:
+    """Cos and sin in plain float64, off by 2 of its roundings of the angle; every bound here has 4 and more."""
+    angle = positions[:, None] * w
+    return np.stack([np.cos(angle), np.sin(angle)])
 
 
 def _in_some_precision(
@@ -86,12 +103,12 @@ def _in_some_precision(
     for u_p in (2.0**-53, 2.0**-24):
         theta = positions[:, None] * w
         bound = phase_error(theta, c_w, u_p, max(1.0, factor)) + 1.5 * u * factor
-        expected = factor * np.stack(posref.rope_cos_sin(positions, w))
+        expected = factor * _waves(positions, w)
         best = compared(what, got, expected, bound, **told)
         if best.found:
             return best
     for words, p, v in _narrowed(positions, w):
-        expected = factor * np.stack(posref.rope_cos_sin(p, v))
+        expected = factor * _waves(p, v)
         bound = phase_error(p[:, None] * v, 2.0, 2.0**-24, max(1.0, factor)) + 1.5 * u * factor
         other = compared(what, got, expected, bound, **{**told, "precision": f"{told['precision']} of {words}"})
         if other.found:
@@ -134,16 +151,32 @@ def _sinusoid(values: Values, sin: Values, cos: Values, layout: str, order: str)
     if w is None or np.any(w <= 0):
         return
     half, precision, start = w.size, precision_of(values), first_position(angle, w)
-    rows = _rows(values.shape[0])
-    for endpoint in (False, True):
-        for base in _bases(float(w[0] / w[-1]) ** (1.0 if endpoint else half / (half - 1))):
-            options = {"base": base, "endpoint": endpoint, "layout": layout, "order": order}
-            expected = posref.sinusoidal(rows + start, 2 * half, **options)
-            theta = np.abs(rows + start).max() * np.ones(1)
-            bound = phase_error(theta, 32.0, 2.0**-24, 1.0) + 1.5 * ROUNDOFF[precision]
-            told = {**options, "precision": f"{precision} values", "positions from": f"{start:g}" if start else None}
-            told["endpoint"] = True if endpoint else None
-            yield compared("sinusoidal", values[rows], expected, bound, **told)
+    p, drop = np.arange(values.shape[0]) + start, float(w[0] / w[-1])
+    # one ladder with a base is another one's with the endpoint: the one with the shorter number is meant
+    guesses = [(b, end) for end, power in ((False, half / (half - 1)), (True, 1.0)) for b in _bases(drop**power)]
+    for base, endpoint in sorted(guesses, key=lambda g: len(f"{g[0]:.9g}".rstrip("0"))):
+        options: dict[str, Any] = {"base": base, "endpoint": endpoint, "layout": layout, "order": order}
+        call = Call((p, 2 * half), options)
+        expected = _sinusoids(p, half, **options)
+        told = {
+            **options,
+            "endpoint": endpoint or None,
+            "precision": f"{precision} values",
+            "positions from": f"{start:g}",
+        }
+        for kind in dict.fromkeys((precision, "float32")):
+            (bound,) = bounds("sinusoidal", call, [expected], [kind])[ONE]
+            yield compared("sinusoidal", values, expected, bound, **told)
+
+
+def _sinusoids(positions: Values, half: int, *, base: float, endpoint: bool, layout: str, order: str) -> Values:
+    """The same in plain float64."""
+    w = base ** (-np.arange(half) / (half - 1 if endpoint else half))
+    cos, sin = _waves(positions, w)
+    pair = [sin, cos] if order == "sin_cos" else [cos, sin]
+    if layout == "concatenated":
+        return np.concatenate(pair, axis=-1)
+    return np.stack(pair, axis=-1).reshape(len(positions), 2 * half)
 
 
 def _bases(x: float) -> list[float]:
