@@ -1,6 +1,7 @@
 """The mkdocs hook: what the site says of functions, checks, faults and numbers is read from the code that it is built with.
 
-- Pages that are made whole: one per encoding of the catalogue, the checks, the textbook mistakes, the changelog.
+- Pages that are made whole: one per encoding of the catalogue, the checks, the textbook mistakes, the known faults,
+  the changelog.
 - In the pages that are written by hand, ``<!-- make: NAME -->`` becomes what ``MAKERS[NAME]`` gives, and a fence ``run`` is
   run: see ``commands``.
 """
@@ -18,6 +19,7 @@ import commands
 import contract
 import disagreements_of
 import encodings_of
+import faults
 import textbook
 import tolerances
 from mkdocs.config.defaults import MkDocsConfig
@@ -70,7 +72,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     last = next(i for i, entry in enumerate(nav) if "Contract" in entry)
     nav[last]["Contract"].append({"Checks": "checks.md"})
     nav.insert(last, {"Encodings": encodings_of.navigation()})
-    nav += [{"Textbook snippets": "textbook.md"}, {"Changelog": "changelog.md"}]
+    nav += [{"Textbook snippets": "textbook.md"}, {"Known faults": "faults.md"}, {"Changelog": "changelog.md"}]
     config.nav = nav
     return config
 
@@ -82,6 +84,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "checks.md": contract.checks(),
         "disagreements.md": disagreements_of.page(),
         "textbook.md": textbook.page(),
+        "faults.md": faults.page(),
         "changelog.md": changelog(),
     }
     for path, text in pages.items():

@@ -73,6 +73,8 @@ def _alone(array: Values, known: Sequence[Known]) -> Iterator[Finding]:
     if np.iscomplexobj(array):
         yield from _table(array.real, array.imag, known)
         return
+    if array.dtype.kind in "iu":  # positions, buckets, token ids
+        return
     thin = np.squeeze(array)
     if thin.ndim == 1 and thin.size > 1:
         found = frequencies(thin.astype(np.float64), ROUNDOFF[precision_of(thin)], known)
