@@ -100,11 +100,16 @@ class Runner:
         return diagnosed(results, self._causes)
 
     def _causes(self, asked: dict[str, list[str]]) -> list[dict[str, Any]]:
-        """What a process makes of failed checks; nothing, if it takes too long or does not survive it."""
-        process = None
+        """What a process makes of failed checks, and if that is nothing, a new one, which remembers nothing of other checks.
+
+        Nothing, too, if it takes too long or does not survive it.
+        """
+        return self._causes_of(self._take(), asked) or self._causes_of(None, asked)
+
+    def _causes_of(self, process: Process | None, asked: dict[str, list[str]]) -> list[dict[str, Any]]:
         try:
-            process = self._take() or self._start()
-            causes: list[dict[str, Any]] = json.loads(process.ask(asked))["diagnosis"]
+            process = process or self._start()
+            causes: list[dict[str, Any]] = json.loads(process.ask(asked, DEEP))["diagnosis"]
         except (BackendError, Exceeded, Died, ValueError, TypeError, KeyError):
             if process:
                 self._end(process)

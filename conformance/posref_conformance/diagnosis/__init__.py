@@ -15,7 +15,7 @@ from posref_conformance.case import Call, Case
 from posref_conformance.diagnosis import _candidates, _shapes
 from posref_conformance.diagnosis._outcome import Asked, Failure, Outcome, Values, asked, outcome
 from posref_conformance.faults import Fault
-from posref_conformance.faults._fault import library
+from posref_conformance.faults._fault import Functions, library
 
 SHOWN = 3
 SHOWN_FAILURES = 5  # by the report, in full
@@ -63,16 +63,11 @@ def diagnose(
     failed, passed
         Checks of the function with either result.
     """
-    failures = _seen(backend_of, _some(failed, LOOKED_AT))
+    failures = _seen(backend_of, _chosen(failed))
     if not failures:
         return []
-    name, right = failures[0].asked.case.function, _some(passed, COMPARED)
+    name, right = failures[0].asked.case.function, _spread(passed, COMPARED)
     found = _ranked(_candidates.singles(name), failures, right)
-    if found:  # more evidence for those that are left: they may be as good as each other so far
-        more = _seen(backend_of, _some(failed, COMPARED, first=SHOWN_FAILURES))
-        left = {fault.id for fault, _ in found}
-        found = _ranked([f for f in _candidates.singles(name) if f.id in left], more, right)
-        failures = more
     named = [Explanation(f.id, f.sentence, f.fix, checks) for f, checks in found]
     if not named or len(named[0].checks) < len(failures):
         named = sorted([*named, *_patterns(failures)], key=lambda e: -len(e.checks))
@@ -87,16 +82,22 @@ def _pairs(name: str, found: list[Fault], failures: list[Failure], right: list[A
         return [Explanation(f.id, f.sentence, f.fix, c) for f, c in _ranked(_candidates.pairs(name), failures, right)]
     one = found[0]
     explained = set(_explained(one, failures))
-    rest = [f for f in failures if f.id not in explained]  # what a pair has to add, asked first
-    ordered = [*rest, *(f for f in failures if f.id in explained)]
-    ranked = _ranked(_candidates.with_another(name, one), ordered, right)
+    rest = [f for f in failures if f.id not in explained]  # what a pair has to add
+    likely = [f for f in _candidates.with_another(name, one) if _explained(f, rest)]
+    ranked = _ranked(likely, failures, right)
     return [Explanation(f.id, f.sentence, f.fix, c) for f, c in ranked if len(c) > len(explained)]
 
 
-def _some(checks: Sequence[Check], most: int, *, first: int = 0) -> list[Asked]:
-    """Some of the checks, spread over all, and the first ones; without the largest."""
+def _chosen(failed: Sequence[Check]) -> list[Asked]:
+    """Some failed checks: a few from all over, by which most mistakes are ruled out; those that a report shows; more."""
+    few, first, more = _spread(failed, LOOKED_AT), _spread(failed[:SHOWN_FAILURES], COMPARED), _spread(failed, COMPARED)
+    return list({(a.case.name, a.dtype): a for a in (*few, *first, *more)}.values())
+
+
+def _spread(checks: Sequence[Check], most: int) -> list[Asked]:
+    """Some of the checks, spread over all, without the largest."""
     small = [a for a in (asked(case, dtype) for case, dtype in checks) if a.size <= LARGEST]
-    return [*small[:first], *small[first :: -(-(len(small) - first) // most) or 1]]
+    return small[:: -(-len(small) // most) or 1]
 
 
 def _seen(backend_of: Callable[[Check], Backend], checks: list[Asked]) -> list[Failure]:
@@ -128,24 +129,33 @@ def _loosest(name: str, call: Call, expected: list[Values], types: list[str], pr
     return [np.asarray(b) for b in by_profile.get(precision) or by_profile[next(iter(by_profile))]]
 
 
-def _guess(fault: Fault, check: Asked) -> Outcome | None:
-    """What a fault makes of a check; of a gradient on torch, of all else on NumPy."""
-    if fault.needs and not check.differentiated:
-        return None
-    xp = library("torch") if check.differentiated else _candidates.fast()
-    arrays = arrays_of("torch" if check.differentiated else "numpy")
-    name = check.case.function
-    function = fault.functions(xp).get(name)  # made anew: what it remembers is of this run alone
-    return function and outcome(function, arrays, name, check.case.calls(check.dtype), check.calls)
+class _Guesser:
+    """A fault that is asked one check after the other, as the backend was: what it remembers counts."""
+
+    def __init__(self, fault: Fault) -> None:
+        self._fault, self._made = fault, dict[bool, Functions]()
+
+    def __call__(self, check: Asked) -> Outcome | None:
+        """What the fault makes of a check; of a gradient on torch, of all else on NumPy."""
+        on_torch, name = check.differentiated, check.case.function
+        if self._fault.needs and not on_torch:
+            return None
+        if on_torch not in self._made:
+            self._made[on_torch] = self._fault.functions(library("torch") if on_torch else _candidates.fast())
+        function = self._made[on_torch].get(name)
+        if function is None:
+            return None
+        arrays = arrays_of("torch" if on_torch else "numpy")
+        return outcome(function, arrays, name, check.case.calls(check.dtype), check.calls)
 
 
 def _explained(fault: Fault, failures: list[Failure]) -> tuple[str, ...]:
     """Which of the failures a fault explains; those that explain none of the first are given up."""
-    found: list[str] = []
+    found, guess = list[str](), _Guesser(fault)
     for n, failure in enumerate(failures):
         if n == FIRST and not found:
             return ()
-        if failure.is_explained_by(_guess(fault, failure.asked)):
+        if failure.is_explained_by(guess(failure.asked)):
             found.append(failure.id)
     return tuple(found)
 
@@ -164,7 +174,8 @@ def _ranked(
 
 def _contradicted(fault: Fault, passed: list[Asked]) -> int:
     """How many of the passed checks the fault would have failed."""
-    guesses = ((check, _guess(fault, check)) for check in passed)
+    guess = _Guesser(fault)
+    guesses = ((check, guess(check)) for check in passed)
     return sum(bool(g.event) or _failure(check, g, "native").is_wrong() for check, g in guesses if g is not None)
 
 
