@@ -17,6 +17,7 @@ WORDS = {
     "magnitude": "Attention and softmax factors",
     "axes": "Several axes",
     "additive": "Sinusoids, timesteps, learned tables",
+    "resampling": "Resampled tables, windows",
     "alibi": "ALiBi",
     "t5": "T5",
     "relative": "Relative attention",

@@ -78,16 +78,9 @@ UNEXPRESSED = (
         "microsoft/onnxruntime PR #31995; linkedin/Liger-Kernel PR #1342",
     ),
     Unexpressed(
-        "Window attention in two dimensions: strides or axes of the index table are mixed up, which square windows hide.",
-        "The contract has the index of one axis. Nearest: relative-index-wraps, grid-axes-exchanged.",
-        "leondgarse/keras_cv_attention_models issue #26; Project-MONAI/MONAI PR #8890",
-    ),
-    Unexpressed(
-        "A learned table is resampled to another grid with a size that floating point rounds down, a scale that is ignored, "
-        "corners that are not aligned, or weights that are cast to integers.",
-        "The suite has no checks of resampling yet.",
-        "facebookresearch/dinov2 PR #378; facebookresearch/dino issue #8; facebookresearch/dino issue #36; "
-        "flagos-ai/FlagGems issue #5216; sgl-project/sglang PR #10959; sgl-project/sglang PR #34013; Blaizzy/mlx-vlm PR #2304",
+        "In a decomposed bias of three axes, one of them is contracted with another's table, which cubes hide.",
+        "The contract has two axes. Nearest: window-height-and-width-exchanged, height-and-width-exchanged.",
+        "Project-MONAI/MONAI PR #8890",
     ),
     Unexpressed(
         "Only the first rank of a context-parallel group is tested.",
