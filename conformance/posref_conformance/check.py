@@ -65,13 +65,14 @@ def check(backend: str, options: Options) -> int:
     interrupted = False
     with Runner(backend, limits=options.limits, deep=options.deep, jobs=options.jobs) as runner:
         checks = runner.checks(options.only, functions_of(options.families))
+        order = {check: n for n, check in enumerate(checks)}
         try:
             _run(runner, checks, results, options.exit_first)
+            results.sort(key=lambda r: order[r.id])  # several jobs end in any order
+            results = runner.diagnosed(results)
         except KeyboardInterrupt:
             interrupted = True
-        results.sort(key=lambda r: checks.index(r.id))  # several jobs end in any order
-        if not interrupted:
-            results = runner.diagnosed(results)
+            results.sort(key=lambda r: order[r.id])
         report = Report(
             backend,
             tuple(results),
