@@ -13,11 +13,13 @@ from posref.additive.sinusoids import sinusoidal
 from posref.additive.timesteps import timestep_embedding
 from posref.bias.alibi import alibi_bias, alibi_slopes
 from posref.bias.alignment import query_positions
-from posref.bias.continuous import cosine_scale, log_offset, position_mlp
+from posref.bias.cosines import cosine_scale
 from posref.bias.fire import fire_distance
 from posref.bias.global_blocks import long_t5_blocks
 from posref.bias.kerple import kerple_bias
 from posref.bias.lookup import indexed_bias
+from posref.bias.network import position_mlp
+from posref.bias.offsets import log_offset
 from posref.bias.sandwich import sandwich_bias
 from posref.bias.t5 import t5_bias, t5_bucket
 from posref.bias.windows import relative_position_index
