@@ -65,6 +65,15 @@ def fixed_cos_sin(angle: int, bits: int) -> tuple[int, int]:
     return sums[0] - sums[2], sin if angle >= 0 else -sin
 
 
+def quarter_cos_sin(angle: Ratio, bits: int, *, radians: bool = True) -> tuple[int, int, int]:
+    """Whole quarters of a turn, and cos and sin of the rest of the angle as multiples of 2^-bits, less than 2 bits off."""
+    turns = in_turns(angle, bits, radians=radians)
+    quarters = (turns + (1 << bits - 3)) >> bits - 2
+    rest = turns - (quarters << bits - 2)
+    # the angle is off by less than 24, the series by 2 a term and has under bits / 2 terms
+    return quarters, *fixed_cos_sin(2 * rest * pi_bits(bits) >> bits, bits)
+
+
 def hard_cos_sin(angle: Ratio, gain: Ratio, radians: bool, dtype: np.dtype[Any]) -> list[Any]:
     """Both values of one angle, times gain, rounded once: more and more bits until they decide the rounding (Ziv).
 
@@ -77,13 +86,10 @@ def hard_cos_sin(angle: Ratio, gain: Ratio, radians: bool, dtype: np.dtype[Any])
         return [rounded_ratio((unit * gain[0], gain[1]), dtype) for unit in exact]
     start = 192 + max(0, denominator.bit_length() - numerator.bit_length()) // 64 * 64
     for bits in (start, 2 * start, 4 * start):
-        turns = in_turns(angle, bits, radians=radians)
-        quarters = (turns + (1 << bits - 3)) >> bits - 2
-        rest = turns - (quarters << bits - 2)
-        cos, sin = fixed_cos_sin(2 * rest * pi_bits(bits) >> bits, bits)
+        quarters, cos, sin = quarter_cos_sin(angle, bits, radians=radians)
         c, s = _QUARTER_TURNS[quarters % 4]
         values = c * cos - s * sin, s * cos + c * sin
-        doubt = 2 * bits  # the angle is off by less than 24, the series by 2 a term and has under bits / 2 terms
+        doubt = 2 * bits
         least, most = (
             [rounded_ratio((v * gain[0], gain[1] << bits), dtype) for v in (values[0] + e, values[1] + e)]
             for e in (-doubt, doubt)

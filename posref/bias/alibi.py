@@ -158,11 +158,11 @@ def alibi_bias(
         return _of_every_query(exact.times_difference(m, k, zero), q, k)
     if future_slopes is not None:
         return filled(_two_sided, m, later, q, k)
+    if form == "past":
+        return filled(_past, m, q, k)
     bias = exact.times_difference(-m, q, k)
     if form == "distance":
         np.copysign(bias, -m, out=bias)
-    elif form == "past":
-        np.copyto(bias, 0.0, where=q <= k)
     return bias
 
 
@@ -184,6 +184,10 @@ def _slopes(values: ArrayLike, name: str, *, like: NDArray[np.float64] | None = 
 
 def _two_sided(m: Any, later: Any, q: NDArray[Any], k: NDArray[Any]) -> NDArray[np.float64]:
     return exact.times_difference(np.where(q < k, later, -m), q, k)
+
+
+def _past(m: Any, q: NDArray[Any], k: NDArray[Any]) -> NDArray[np.float64]:
+    return np.where(q <= k, 0.0, exact.times_difference(-m, q, k))
 
 
 def _minus_root(m: Decimal, d: Fraction) -> Decimal:

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from posref._arguments import choice, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import LIMITS
-from posref._blocks import blocks
 from posref._each import fewer_digits, log_of_one_more
-from posref.bias._differences import distinct_differences, fractions, outer_positions, places
+from posref.bias._differences import fractions, outer_positions, parts
 from posref.exact import real
 
 
@@ -64,24 +63,24 @@ def fire_distance(
     >>> fire_distance([10], [3, 10], 0.1, 512.0)
     array([[0.1341636, 0.       ]])
     """
-    queries, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
+    q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
     gain, bound = Fraction(number(c, "c")), Fraction(number(length, "length", least=0))
     above, small = choice(limit, "limit", LIMITS) == "max", real(number(eps, "eps", least=0))
-    q, k = outer_positions(queries, k)
+    q, k = outer_positions(q, k)
     q, k = np.broadcast_arrays(q[..., 0, :, :], k[..., 0, :, :])  # (..., q, k)
-    distinct = distinct_differences(q, k)
+    farther = max if above else min
 
     def psi(x: Fraction) -> Decimal:
         return log_of_one_more(abs(gain * x))
 
+    result, known, numerators = np.empty(q.shape), None, np.empty(0, object)
     with fewer_digits():
-        numerators = [psi(d) for d in fractions(distinct)]
-        chosen = max if above else min
-        denominators = {p: psi(chosen(bound, Fraction(p))) + small for p in set(queries.ravel().tolist())}
-        if not all(denominators.values()):
-            raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
-        result = np.empty(q.shape)
-        for at in blocks(q.shape):
-            found = zip(places(distinct, q[at], k[at]).ravel().tolist(), q[at].ravel().tolist(), strict=True)
-            result[at] = np.reshape([float(numerators[i] / denominators[p]) for i, p in found], q[at].shape)
+        for at, distinct, place in parts(q, k):
+            if distinct is not known:
+                known, numerators = distinct, np.array([psi(d) for d in fractions(distinct)], object)
+            queries, row = np.unique(q[at], return_inverse=True)
+            denominators = np.array([psi(farther(bound, Fraction(p))) + small for p in queries.tolist()], object)
+            if not denominators.all():
+                raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
+            result[at] = numerators[place] / denominators[row.reshape(place.shape)]
     return result

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,10 @@ from posref import exact
 from posref._arguments import even, integer, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import sandwich_start
-from posref.bias._differences import distinct_differences, outer_positions, spread
+from posref._integers import quotient
+from posref._small_angles import two_product
+from posref.bias._differences import Differences, fractions, from_differences, outer_positions
+from posref.bias._sines import sum_of_squares, sums_of_squares
 
 
 def sandwich_bias(
@@ -68,15 +72,25 @@ def sandwich_bias(
     b, first = number(base, "base", above=1), sandwich_start(start)
     q, k = checked_positions(q_positions, "q_positions"), checked_positions(k_positions, "k_positions")
     q, k = outer_positions(q, k)
-    distinct = distinct_differences(q, k)
-    near, rest = distinct.real, distinct.imag
+    return from_differences(lambda differences: _per_head(heads, differences, b, pairs, first), heads, q, k)
+
+
+def _per_head(heads: int, differences: Differences, base: float, pairs: int, first: int) -> NDArray[np.float64]:
+    """(heads, differences): -H / (4 h) times the sum of the squared sines, each rounded once."""
+    near, rest = differences.real / 2, differences.imag / 2  # a bit that is lost here is below 2^-1074
     with exact.real_arithmetic(near):
-        log_base = exact.real(b).ln()
-        halves = [(-log_base * i / pairs).exp() / 2 for i in range(first, first + pairs)]
-        cos, sin = exact.cos_sin(near, halves)
-        if rest.any():  # a difference that takes two float64
-            c, s = exact.cos_sin(rest, halves)
-            sin = sin * c + cos * s
-    sums = np.array([math.fsum(row) for row in (sin * sin).tolist()])
-    factors = -heads / (4.0 * np.arange(1, heads + 1))  # 2 H / 8 h
-    return spread(factors[:, None] * sums, distinct, q, k)
+        log_base = exact.real(base).ln()
+        frequencies = [(-log_base * i / pairs).exp().as_integer_ratio() for i in range(first, first + pairs)]
+    exactly = [d / 2 for d in fractions(differences)]
+    main, small, doubt = sums_of_squares([near, rest], frequencies)
+    values, once = np.empty((heads, len(near))), cache(partial(sum_of_squares, frequencies=frequencies))
+    for head, row in enumerate(values):
+        factor = Fraction(-heads, 4 * (head + 1))
+        upper = float(factor)
+        product, low = two_product(np.array(upper), main)
+        low += upper * small + float(factor - Fraction(upper)) * main
+        bound = abs(upper) * doubt + 2.0**-100 * np.abs(product)  # three roundings of 2^-53 of the last product
+        row[:] = product + (low + bound)
+        for i in np.flatnonzero(row != product + (low - bound)).tolist():
+            row[i] = -quotient((-factor * once(exactly[i])).as_integer_ratio())
+    return values
