@@ -3,7 +3,8 @@
 A float64 angle of size t is off by t 2^-53, so an ordinary table is off by 1e-10 at position 10^6 and by 1e-7 at 2^31.
 Here every result is the true real value *of the arguments as given*, rounded once. Where numbers are few (frequencies,
 slopes, factors), they are `decimal` numbers. Where they are many, there are `cos_sin` and `times_difference` here, `powers`
-(xPos) in `posref._powers` and `write_sums` (RoPE-Mixed) in `posref._sums`, which work as `cos_sin` does.
+(xPos) in `posref._powers`, `write_sums` (RoPE-Mixed) in `posref._sums` and `sums_of_squares` (Sandwich) in
+`posref.bias._sines`, which work as `cos_sin` does.
 
 How `cos_sin` gets there, each step with a bound on its error:
 

@@ -58,8 +58,8 @@ def sandwich_bias(
     Notes
     -----
     Source: Chi et al., Dissecting Transformer Length Extrapolation (2212.10356), sec. 6; NeMo. Each cosine less 1 is taken as
-    :math:`-2 \sin^2` of half its angle, so that nothing cancels near distance 0. Disagreement: the start. One port
-    leaves out the cosine and the last term.
+    :math:`-2 \sin^2` of half its angle, so that nothing cancels near distance 0, and the bias is that of the exact difference,
+    rounded once. Disagreement: the start. One port leaves out the cosine and the last term.
 
     Examples
     --------

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 Ball: TypeAlias = Any  # flint.arb; flint has no types of its own
 T = TypeVar("T")
@@ -37,6 +38,10 @@ def decided(question: Callable[[], T]) -> T:
             bits *= 2
             if bits > LARGEST_PRECISION:
                 raise
+
+
+def ball(value: Fraction) -> Ball:
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def at_least(a: Ball, b: Ball) -> bool:

@@ -7,12 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import more_arguments
-import more_plain
-import more_truths
+import axes_arguments
+import axes_plain
+import axes_truths
+import distances_arguments
+import distances_plain
+import distances_truths
 import numpy as np
 import plain_values
 import random_arguments
+import scales_arguments
+import scales_plain
+import scales_truths
 import true_values
 from balls import decided, error
 from numpy.typing import NDArray
@@ -20,6 +26,9 @@ from numpy.typing import NDArray
 import posref
 
 LIMIT = 0.51  # ulp
+ARGUMENTS = (random_arguments, axes_arguments, scales_arguments, distances_arguments)
+TRUE = (true_values, axes_truths, scales_truths, distances_truths)
+PLAIN = (plain_values, axes_plain, scales_plain, distances_plain)
 ENTRIES = 100_000  # of each function
 
 
@@ -37,7 +46,7 @@ class Subject:
 
     def draw(self, source: np.random.Generator) -> dict[str, Any]:
         kinds = () if self.kind is None else (self.kind,)
-        arguments: dict[str, Any] = found((random_arguments, more_arguments), self.function)(source, *kinds)
+        arguments: dict[str, Any] = found(ARGUMENTS, self.function)(source, *kinds)
         return arguments
 
 
@@ -54,7 +63,7 @@ def subjects(function: str, kinds: list[str | None], sample: int = 300) -> list[
 SUBJECTS = [
     *subjects("rope_inv_freq", [*random_arguments.KINDS], sample=40),
     *subjects("rope_attention_factor", ["YaRN", "LongRoPE"]),
-    *subjects("rope_table", [*random_arguments.KINDS], sample=150),
+    *subjects("rope_table", [kind for kind in random_arguments.KINDS if kind != "dynamic YaRN"], sample=150),
     *subjects("rope_cos_sin", [None]),
     *subjects("sinusoidal", ["base ** (-2k / dim)", "endpoint"]),
     *subjects("sinusoidal_axes", ["base ** (-2k / dim)", "endpoint"]),
@@ -74,11 +83,13 @@ SUBJECTS = [
     *subjects("log_n_scale", [None]),
     *subjects("ssmax_scale", [None]),
     *subjects("llama4_scale", [None]),
+    *subjects("inkling_scale", [None]),
     *subjects("length_scale", [None]),
     *subjects("rerope_distance", [None]),
     *subjects("self_extend_distance", [None]),
     *subjects("grid_coordinates", [None]),
     *subjects("kerple_bias", ["log", "power"], sample=100),
+    *subjects("sandwich_bias", [None], sample=100),
     *subjects("fire_distance", ["max", "min"], sample=100),
     *subjects("log_offset", ["paper", "window", "any"]),
     *subjects("cosine_scale", [None]),
@@ -88,8 +99,8 @@ SUBJECTS = [
 WITHOUT_A_CLOSED_FORM = {
     "attention, linear_attention, fope_cos_sin, pope_apply, rope_scores": "sums over learned or data axes",
     "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "the same",
-    "sandwich_bias": "a sum of cosines, of which each is exact",
-    "indexed_bias, relative_shift, long_t5_blocks": "entries of what is given",
+    "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores": "the same",
+    "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "entries of what is given",
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "rope, rope_apply, rope_apply_channels": "two products of data and their sum",
     "learned, t5_bias, rope_permute_weight": "entries of what is given",
@@ -116,7 +127,7 @@ class Comparison:
 def compare(subject: Subject, entries: int, *, plain: bool = False, seed: int = 1) -> Comparison:
     """Random entries of posref's function, or of the same formula in plain float64."""
     source, comparison = np.random.default_rng(seed), Comparison()
-    function = found((plain_values, more_plain) if plain else (posref,), subject.function)
+    function = found(PLAIN if plain else (posref,), subject.function)
     while len(comparison.errors) < entries:
         arguments = subject.draw(source)
         refused, values = None, np.empty(0)
@@ -144,7 +155,7 @@ def errors_of(
     index = np.transpose(np.unravel_index(chosen, values.shape)).tolist() if values.ndim else [[]]
 
     def errors() -> list[float]:
-        true = found((true_values, more_truths), function)(**arguments)
+        true = found(TRUE, function)(**arguments)
         return [error(v, true(*i)) for v, i in zip(values.flat[chosen].tolist(), index, strict=True)]
 
     return decided(errors)

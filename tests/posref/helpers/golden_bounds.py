@@ -9,9 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-import posref
 
 U = 2.0**-53
 Args = dict[str, Any]
@@ -84,13 +81,6 @@ def position_mlp(args: Args) -> float:
     return float(off.max() if args["ceiling"] is None else args["ceiling"] * (off / 4 + 4 * U).max())
 
 
-def sandwich_bias(args: Args) -> NDArray[np.float64]:
-    """Sines within 1.1 u of themselves (twice that where the difference takes two floats), squared and summed, all of one sign;
-    a factor with 2 roundings: 8 u of the result.
-    """
-    return 8 * U * np.abs(posref.sandwich_bias(**args))
-
-
 def decomposed_bias(args: Args) -> float:
     """Two sums of d products, and their sum."""
     q, d = np.abs(args["q"]).max(), len(args["q"][0])
@@ -145,5 +135,4 @@ BOUNDS: dict[str, Callable[[Args], Any]] = {
     "relative_values": relative_values,
     "resample_table": resample_table,
     "rope_scores": rope_scores,
-    "sandwich_bias": sandwich_bias,
 }

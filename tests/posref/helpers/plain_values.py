@@ -20,27 +20,45 @@ def rope_inv_freq(dim: int, base: float, scaling: Any, seq_len: int | None) -> N
     length = getattr(scaling, "original_max_position_embeddings", 0)
     if kind == "LongRopeScaling":
         return w / (scaling.long_factor if (seq_len or 0) > length else scaling.short_factor)
-    s = scaling.factor
+    longer = max(1.0, (seq_len or 0) / length) if length else 1.0
+    if kind == "DynamicLinearScaling":
+        return w / longer
+    s = max(longer, scaling.least_factor) if kind == "DynamicYarnScaling" else scaling.factor
     if kind == "LinearScaling":
         return w / s
+    if kind == "ProportionalScaling":
+        return w / s * (np.arange(dim // 2) < scaling.rotating(dim // 2))
+    if kind == "NTKScaling" and scaling.form != "aware":
+        share = np.arange(2, dim + 2, 2) / dim
+        exponent = {"base": exponents, "fixed": share, "mixed": share**scaling.mixed_b}[scaling.form]
+        return w / np.float64(s) ** exponent
     if kind in ("NTKScaling", "DynamicNTKScaling"):
         if kind == "DynamicNTKScaling":
             s = s * max(seq_len or 0, length) / length - (s - 1)
         return 1.0 / (base * np.float64(s) ** (dim / (dim - 2))) ** exponents
+    if kind == "NTKByPartsScaling":
+        ntk = 1.0 / (base * np.float64(s) ** (dim / (dim - 2))) ** exponents
+        slow = 1 - index_ramp(dim, base, length, (scaling.beta_0, scaling.beta_1), True)
+        middle = 1 - index_ramp(dim, base, length, (scaling.gamma_0, scaling.gamma_1), True)
+        m, n = slow * scaling.ntk_factor, middle * scaling.extrapolation_factor
+        return (w / s * (1 - m) + ntk * m) * (1 - n) + w * n
     if kind == "Llama3Scaling":
         interpolated = 1 - ramp(length * w / (2 * math.pi), scaling.low_freq_factor, scaling.high_freq_factor)
     elif scaling.ramp == "rotations":
         interpolated = 1 - ramp(length * w / (2 * math.pi), scaling.beta_slow, scaling.beta_fast)
     else:
-        ends = [
-            dim * math.log(length / (b * 2 * math.pi)) / (2 * math.log(base))
-            for b in (scaling.beta_fast, scaling.beta_slow)
-        ]
-        if scaling.truncate:
-            ends = [math.floor(ends[0]), math.ceil(ends[1])]
-        low, high = max(ends[0], 0), min(ends[1], dim - 1)
-        interpolated = ramp(np.arange(dim // 2), low, high if high != low else high + 0.001)
-    return w / s * interpolated + w * (1 - interpolated)
+        betas = scaling.beta_fast, scaling.beta_slow
+        interpolated = index_ramp(dim, base, length, betas, scaling.truncate)
+    kept = (1 - interpolated) * getattr(scaling, "extrapolation_factor", 1.0)
+    return w / s * (1 - kept) + w * kept
+
+
+def index_ramp(dim: int, base: float, length: int, rotations: tuple[float, float], truncate: bool) -> NDArray[Any]:
+    low, high = (dim * math.log(length / (b * 2 * math.pi)) / (2 * math.log(base)) for b in rotations)
+    if truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
+    return ramp(np.arange(dim // 2), low, high if high != low else high + 0.001)
 
 
 def ramp(values: NDArray[Any], low: float, high: float) -> NDArray[Any]:

@@ -123,6 +123,13 @@ KINDS = {
     "YaRN by rotations": posref.YarnScaling,
     "Llama 3": posref.Llama3Scaling,
     "LongRoPE": posref.LongRopeScaling,
+    "NTK, base": posref.NTKScaling,
+    "NTK, fixed": posref.NTKScaling,
+    "NTK, mixed": posref.NTKScaling,
+    "NTK by parts": posref.NTKByPartsScaling,
+    "dynamic linear": posref.DynamicLinearScaling,
+    "dynamic YaRN": posref.DynamicYarnScaling,
+    "proportional": posref.ProportionalScaling,
 }
 
 
@@ -130,8 +137,14 @@ def scaling(source: Generator, kind: str, dim: int, base: float) -> posref.Scali
     record, s, of = KINDS[kind], positive(source), length(source)
     if record is None:
         return None
-    if record in (posref.LinearScaling, posref.NTKScaling):
+    if record is posref.LinearScaling:
         return record(s)
+    if record is posref.NTKScaling:
+        return record(s, kind.partition(", ")[2] or "aware", power_of_ten(source, -2, 1))
+    if record is posref.ProportionalScaling:
+        return record(float(source.random()), s, ("floor", "ceil")[source.integers(2)])
+    if record is posref.DynamicLinearScaling:
+        return record(of)
     if record is posref.DynamicNTKScaling:
         return record(s, of)
     if record is posref.LongRopeScaling:
@@ -139,6 +152,13 @@ def scaling(source: Generator, kind: str, dim: int, base: float) -> posref.Scali
     low, high = two_rotations(source, dim, base, of)
     if record is posref.Llama3Scaling:
         return record(s, of, low, high)
+    if record is posref.NTKByPartsScaling:
+        share, (slowest, fastest) = source.random(2).tolist(), two_rotations(source, dim, base, of)
+        return record(s, of, *share, high, low, fastest, slowest)
+    if record is posref.DynamicYarnScaling:
+        ramp = ("index", "rotations")[source.integers(2)]
+        least = 1.0 if source.random() < 0.5 else power_of_ten(source, 0, 2)
+        return record(of, high, low, bool(source.random() < 0.5), ramp, float(source.random()), least_factor=least)
     ramp, truncate = "rotations" if kind == "YaRN by rotations" else "index", kind != "YaRN, not truncated"
     return record(s, of, high, low, truncate=truncate, ramp=ramp, **magnitudes(source))
 

@@ -7,9 +7,10 @@ true value as a function of the index into posref's result. Scalings are read by
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
-from balls import Ball, at_least, ceil, clip, floor
+from balls import Ball, at_least, ball, ceil, clip, floor
 from flint import arb
 from numpy.typing import NDArray
 
@@ -40,9 +41,17 @@ def frequencies(dim: int, base: float, scaling: Any, seq_len: int | None) -> lis
     if kind == "LongRopeScaling":
         longer = seq_len is not None and seq_len > scaling.original_max_position_embeddings
         return [t / e for t, e in zip(theta, scaling.long_factor if longer else scaling.short_factor, strict=True)]
-    s = arb(scaling.factor)
-    if kind == "LinearScaling":
+    if kind == "ProportionalScaling":
+        channels = int(scaling.partial_rotary_factor * dim)
+        rotating = channels // 2 if scaling.rounding == "floor" else (channels + 1) // 2
+        return [t / arb(scaling.factor) if i < rotating else arb(0) for i, t in enumerate(theta)]
+    s = growth(scaling, seq_len) if kind in ("DynamicLinearScaling", "DynamicYarnScaling") else arb(scaling.factor)
+    if kind in ("LinearScaling", "DynamicLinearScaling"):
         return [t / s for t in theta]
+    if kind == "NTKScaling" and scaling.form != "aware":
+        return [t / stretch(scaling, s, i, dim) for i, t in enumerate(theta)]
+    if kind == "NTKByPartsScaling":
+        return by_parts(theta, dim, base, scaling)
     if kind in ("NTKScaling", "DynamicNTKScaling"):
         if kind == "DynamicNTKScaling":
             length = scaling.original_max_position_embeddings
@@ -54,8 +63,39 @@ def frequencies(dim: int, base: float, scaling: Any, seq_len: int | None) -> lis
     elif scaling.ramp == "rotations":
         kept = [yarn_kept(t, scaling) for t in theta]
     else:
-        kept = yarn_kept_by_index(dim, base, scaling)
-    return [(1 - gamma) * t / s + gamma * t for gamma, t in zip(kept, theta, strict=True)]
+        ends = scaling.beta_fast, scaling.beta_slow
+        kept = kept_by_index(dim, base, scaling.original_max_position_embeddings, *ends, scaling.truncate)
+    share = arb(getattr(scaling, "extrapolation_factor", 1.0))
+    return [(1 - gamma * share) * t / s + gamma * share * t for gamma, t in zip(kept, theta, strict=True)]
+
+
+def growth(scaling: Any, seq_len: int | None) -> Ball:
+    """S / L, at least 1 or what a finetuned model has."""
+    longer = Fraction(
+        max(seq_len or 0, scaling.original_max_position_embeddings), scaling.original_max_position_embeddings
+    )
+    return ball(max(longer, Fraction(getattr(scaling, "least_factor", 1.0))))
+
+
+def stretch(scaling: Any, s: Ball, i: int, dim: int) -> Ball:
+    """NTK with the factor on the base itself, b s; Su's fixed form, s^(2 (i+1) / d), and mixed form, s^((2 (i+1) / d)^b)."""
+    if scaling.form == "base":
+        return (s.log() * 2 * i / dim).exp()
+    share = arb(2 * (i + 1)) / dim
+    return (s.log() * (share if scaling.form == "fixed" else (share.log() * arb(scaling.mixed_b)).exp())).exp()
+
+
+def by_parts(theta: list[Ball], dim: int, base: float, scaling: Any) -> list[Ball]:
+    """The released code: interpolated ones mixed with NTK's, and these with the plain ones."""
+    length, s = scaling.original_max_position_embeddings, arb(scaling.factor)
+    of_ntk = kept_by_index(dim, base, length, scaling.beta_0, scaling.beta_1, True)
+    of_plain = kept_by_index(dim, base, length, scaling.gamma_0, scaling.gamma_1, True)
+    found = []
+    for i, (t, a, b) in enumerate(zip(theta, of_ntk, of_plain, strict=True)):
+        m, n = a * arb(scaling.ntk_factor), b * arb(scaling.extrapolation_factor)
+        slow = t / s * (1 - m) + t * (s.log() * (-2 * i) / (dim - 2)).exp() * m
+        found.append(slow * (1 - n) + t * n)
+    return found
 
 
 def yarn_kept(theta: Ball, scaling: Any) -> Ball:
@@ -80,17 +120,16 @@ def llama3_kept(theta: Ball, scaling: Any) -> Ball:
     return (length / wavelength - low) / (high - low)
 
 
-def yarn_kept_by_index(dim: int, base: float, scaling: Any) -> list[Ball]:
-    """The released code: a ramp over the pairs' indices, from beta_fast's to beta_slow's, at least 0.001 wide."""
+def kept_by_index(dim: int, base: float, length: int, fast: float, slow: float, truncate: bool) -> list[Ball]:
+    """The released code: a ramp over the pairs' indices, from the fast one's to the slow one's, at least 0.001 wide."""
 
     def index(rotations: float) -> Ball:
-        length = arb(scaling.original_max_position_embeddings)
         return dim * (length / (arb(rotations) * 2 * arb.pi())).log() / (2 * arb(base).log())
 
-    low = high = index(scaling.beta_fast)
-    if scaling.beta_slow != scaling.beta_fast:
-        high = index(scaling.beta_slow)
-    if scaling.truncate:
+    low = high = index(fast)
+    if slow != fast:
+        high = index(slow)
+    if truncate:
         low, high = floor(low), ceil(high)
     low = low if at_least(low, arb(0)) else arb(0)
     high = arb(dim - 1) if at_least(high, arb(dim - 1)) else high
