@@ -24,7 +24,7 @@ def namespace(xp: Namespace | None, *arrays: Array) -> Namespace:
 
 def type_name(dtype: Any) -> str:
     """float32, bfloat16, int64, ...: the same word in every library."""
-    return str(dtype).rpartition(".")[2]
+    return str(dtype).rpartition(".")[2].removesuffix("'>")  # a class of NumPy's is <class 'numpy.float64'>
 
 
 def require_floating(name: str, array: Array) -> None:

@@ -11,6 +11,7 @@ from array_kit import LIBRARIES, Library, U, once, outside, read, type_of
 
 import posref
 import posref_array
+from posref_array._support import type_name
 
 ON = [pytest.param(lib, dtype, id=f"{lib.name}-{dtype}") for lib in LIBRARIES for dtype in lib.floats]
 DEVICES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "no_float64")]
@@ -158,3 +159,7 @@ def test_out_takes_the_result_and_may_be_x(lib: Library, dtype: str, offset: int
     assert (read(out) == expected).all()
     assert posref_array.rope_apply(x, cos, sin, out=x, **given) is x
     assert (read(x) == expected).all()
+
+
+def test_the_name_of_a_type_and_of_its_class_are_one() -> None:
+    assert type_name(np.float64) == type_name(np.dtype(np.float64)) == "float64"
