@@ -13,6 +13,7 @@ from posref_array._support import (
     namespace,
     require_floating,
     require_integers,
+    values_are_at_hand,
     widest_integer,
     working_type,
 )
@@ -40,6 +41,8 @@ def deberta_bucket(
     distance = abs(r)
     clamped = choice(beyond, "beyond", ("clamp", "grow")) == "clamp"
     most = furthest if clamped else 2**31 - 1 if r.dtype == xp.int32 else 2**53
+    if not clamped and values_are_at_hand(xp):
+        most = int(xp.max(distance)) if distance.shape and 0 not in distance.shape else 0
     if clamped:
         distance = xp.where(distance > furthest, furthest, distance)
     ends = xp.asarray(_last_of_each(middle, furthest, most), dtype=r.dtype, device=device)
