@@ -56,7 +56,7 @@ def rope_inv_freq(dim: int, base: float, scaling: Any, seq_len: int | None) -> N
 def index_ramp(dim: int, base: float, length: int, rotations: tuple[float, float], truncate: bool) -> NDArray[Any]:
     low, high = (dim * math.log(length / (b * 2 * math.pi)) / (2 * math.log(base)) for b in rotations)
     if truncate:
-        low, high = math.floor(low), math.ceil(high)
+        low, high = float(math.floor(low)), float(math.ceil(high))
     low, high = max(low, 0), min(high, dim - 1)
     return ramp(np.arange(dim // 2), low, high if high != low else high + 0.001)
 
