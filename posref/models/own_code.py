@@ -15,7 +15,7 @@ from posref.models.falcon import inverse_root
 from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding
 from posref.models.rope_keys import RopeKeys
-from posref.models.scalings import Kind, Source
+from posref.models.scalings import PHI3_SMALL, Kind, Source
 from posref.models.shape import FULL, LINEAR
 from posref.models.tables import Learned
 from posref.rotary.scaling import NTKScaling, Scaling
@@ -135,6 +135,20 @@ def jais(config: Block) -> list[Encoding]:
     return [biases.alibi(config, ("num_attention_heads", "n_head"), ("num_hidden_layers", "n_layer"))]
 
 
+def phi3_small(config: Block) -> list[Encoding]:
+    """Phi-3-small: a base of its own name, and LongRoPE with two attention factors."""
+    if config.number("rope_position_scale") not in (None, 1.0):
+        raise NotKnown("rope_position_scale other than 1")
+    return PlainRope(RopeKeys(base=1e6, base_key="rope_embedding_base", kinds=PHI3_SMALL))(config)
+
+
+def llada(config: Block) -> Sequence[Encoding]:
+    """LLaDA: OLMo's first code, which rotates where ``rope`` says so."""
+    if config.boolean("alibi") or not config.boolean_or("rope", True):
+        raise NotKnown("alibi, or without rope")
+    return Renamed(PlainRope(), OLMO)(config)
+
+
 def _unknown_kind(kind: str | None) -> list[Encoding]:
     raise NotKnown(f"position_embedding_type {shown(kind)}")
 
@@ -143,6 +157,10 @@ OPENELM = (
     ("model_dim", "hidden_size"),
     ("num_transformer_layers", "num_hidden_layers"),
     ("rope_max_length", "max_position_embeddings"),
+)
+OLMO = (
+    *(("d_model", "hidden_size"), ("n_heads", "num_attention_heads"), ("n_layers", "num_hidden_layers")),
+    ("max_sequence_length", "max_position_embeddings"),
 )
 MINIMAX = PlainRope(
     RopeKeys(base=1e7, partial=1.0), head_dim=128, rotary_dim_key="rotary_dim", kinds=minimax_kinds, rotating=(FULL,)
@@ -160,6 +178,7 @@ FAMILIES: dict[str, Reader] = {
     "codeshell": Renamed(PlainRope(), (*GPT, ("n_positions", "max_position_embeddings"))),
     "internlm": internlm,
     "jais": jais,
+    "llada": llada,
     "mimo": PlainRope(),
     "minimax_m1": MINIMAX,
     "minimax_text_01": MINIMAX,
@@ -167,6 +186,7 @@ FAMILIES: dict[str, Reader] = {
     "nomic_bert": nomic_bert,
     "openelm": Renamed(PlainRope(RopeKeys(base_key="rope_freq_constant")), OPENELM),
     "ouro": PlainRope(RopeKeys(base=1000000.0)),
+    "phi3small": phi3_small,
     "skywork": PlainRope(),
     "smallthinker": smallthinker,
     "stablelm_epoch": PlainRope(RopeKeys(partial=0.25, partial_key="rope_pct")),

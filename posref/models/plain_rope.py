@@ -12,7 +12,7 @@ from posref.models.axes import MRope
 from posref.models.records import Encoding
 from posref.models.rope import rope_encoding
 from posref.models.rope_keys import RopeKeys, RopeParameters, read_parameters
-from posref.models.scalings import BY_ALPHA
+from posref.models.scalings import BY_ALPHA, PHIMOE
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ FAMILIES: dict[str, Reader] = {
     "moshi": PlainRope(),
     "nanochat": PlainRope(inverse=True),
     "openai_privacy_filter": PlainRope(RopeKeys(base=150000.0, block=GPT_OSS_BLOCK), layout="interleaved", head_dim=64),
-    "phimoe": PlainRope(RopeKeys(base=1e6)),
+    "phimoe": PlainRope(RopeKeys(base=1e6, kinds=PHIMOE)),
     "sarvam_moe": PlainRope(RopeKeys(base=8e6, partial=1.0), head_dim=64),
     "solar_open": PlainRope(RopeKeys(base=1e6, partial=1.0), head_dim=128),
     "arcee": PlainRope(),

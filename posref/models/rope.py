@@ -103,10 +103,16 @@ def _attention_factor(config: Block, rope: RopeParameters) -> float | None:
     scaling = rope.scaling
     if rope.missing is not None:
         return None
-    if isinstance(scaling, LongRopeScaling) and scaling.factor is None and scaling.attention_factor is None:
+    of_length = isinstance(scaling, LongRopeScaling) and scaling.short_mscale is not None
+    if (
+        isinstance(scaling, LongRopeScaling)
+        and scaling.factor is None
+        and scaling.attention_factor is None
+        and not of_length
+    ):
         config.note("unknown", "the attention factor: neither factor nor max_position_embeddings is given")
         return None
-    factor = rope_attention_factor(scaling)
+    factor = rope_attention_factor(scaling, seq_len=config.reading.seq_len if of_length else rope.seq_len)
     if not math.isfinite(factor):
         raise ValueError(f"{rope.block.where} must leave a finite attention factor, got {factor}")
     return factor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from posref.models._reading import Block, Untold
+from posref.models._reading import Block, NotKnown, Untold
 from posref.rotary.scaling import (
     DynamicNTKScaling,
     LinearScaling,
@@ -164,6 +164,33 @@ def longrope(source: Source) -> Scaling:
     return LongRopeScaling(short, long, original, factor, own)
 
 
+def longrope_with_mscales(source: Source) -> LongRopeScaling:
+    """Phi-3-small's and PhiMoE's: ``short_mscale`` and ``long_mscale`` are the attention factor, by the length."""
+    short, long = factor_lists(source.block)
+    return LongRopeScaling(
+        short,
+        long,
+        source.original_length(),
+        short_mscale=source.needed("short_mscale", "longrope"),
+        long_mscale=source.needed("long_mscale", "longrope"),
+    )
+
+
+def always_short(source: Source) -> Fixed:
+    """PhiMoE's in transformers: only the attention factor follows the length, the divisors are the short ones."""
+    scaling = longrope_with_mscales(source)
+    source.block.note("unusual", "long_factor is not looked at: transformers' PhiMoE has the short ones at any length")
+    if source.config.reading.seq_len is None:
+        told = f"the attention factor depends on the length; this one holds up to {source.original_length()}"
+        source.block.note("seq_len", told)
+    return Fixed(scaling, scaling.original_max_position_embeddings)
+
+
+def mscales_alone(source: Source) -> None:
+    """PhiMoE's other types: its class lets the two mscales stand for the attention factor of any type."""
+    raise NotKnown("a rope type other than 'default' and 'longrope'")
+
+
 def factor_lists(block: Block) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """LongRoPE's divisors for short and long texts."""
     return block.numbers("short_factor", most=MOST_PAIRS), block.numbers("long_factor", most=MOST_PAIRS)
@@ -198,4 +225,9 @@ KINDS: Mapping[str, Kind] = {
     "proportional": proportional,
     "gptj": plain,  # mlc-llm's word for interleaved pairs
 }
+PHIMOE: Mapping[str, Kind] = {
+    **dict.fromkeys(("linear", "dynamic", "yarn", "llama3", "proportional"), mscales_alone),
+    "longrope": always_short,
+}
+PHI3_SMALL: Mapping[str, Kind] = {"longrope": longrope_with_mscales}
 BY_ALPHA: Mapping[str, Kind] = {"dynamic": by_alpha, "xdrope": by_alpha}  # HunYuan's

@@ -33,6 +33,12 @@ def ladder(base, dim):
         ("internlm", SHAPE, 1e4, 128),
         ("internlm", {**SHAPE, "rotary": {"base": 20000, "type": "origin"}}, 2e4, 128),
         ("jais", {}, None, None),
+        (
+            "llada",
+            {"d_model": 1024, "n_heads": 8, "n_layers": 4, "rope": True, "rope_theta": 5e5, "alibi": False},
+            5e5,
+            128,
+        ),
         ("mixformer-sequential", {**GPT, "rotary_dim": 32}, 1e4, 32),
         ("nomic_bert", {**GPT, "rotary_emb_base": 5000, "rotary_emb_fraction": 0.5, "n_positions": 8192}, 5e3, 64),
         ("nomic_bert", {**GPT}, 1e3, 128),
@@ -42,6 +48,8 @@ def ladder(base, dim):
             2e4,
             64,
         ),
+        ("phi3small", {**SHAPE, "rope_embedding_base": 10000, "rope_position_scale": 1.0}, 1e4, 128),
+        ("phi3small", SHAPE, 1e6, 128),
         ("stablelm_epoch", {**SHAPE, "rope_pct": 0.5}, 1e4, 64),
         ("stablelm_epoch", SHAPE, 1e4, 32),
     ],
@@ -187,3 +195,12 @@ def test_mimo_s_own_keys():
     assert by_default == read_config({**values, "swa_rope_theta": 10000}).encodings
     with pytest.raises(ValueError, match="hybrid_layer_pattern must have one number per layer, 6, got 2"):
         read_config({**values, "hybrid_layer_pattern": [0, 1]})
+
+
+@pytest.mark.parametrize(("seq_len", "factor", "divisor"), [(None, 1.0, 2.0), (2048, 1.0, 2.0), (2049, 1.19, 8.0)])
+def test_phi_3_small_has_divisors_and_attention_factors_by_the_length(seq_len, factor, divisor):
+    block = {"type": "su", "short_factor": [2.0] * 64, "long_factor": [8.0] * 64, "short_mscale": 1.0, "long_mscale": 1.19}
+    keys = {**SHAPE, "rope_scaling": {**block, "original_max_position_embeddings": 2048}, "rope_embedding_base": 10000}
+    (encoding,) = read_config({"model_type": "phi3small", **keys}, seq_len=seq_len).encodings
+    assert encoding.attention_factor == factor
+    np.testing.assert_allclose(encoding.inv_freq, np.array(ladder(1e4, 128)) / divisor, rtol=4e-15)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from model_peer import (
     SHORT,
+    U,
     assert_same_rotations,
     attention_inputs,
     build,
@@ -175,3 +176,33 @@ def test_falcon():
     rotated, _ = module.apply_rotary_pos_emb(q, q, *rotary(q, torch.as_tensor(SHORT)[None]))
     assert frequency_error(encoding, inv_freq_of(rotary)) <= 1
     assert rotation_error(encoding, q.double().numpy(), rotated.double().numpy(), SHORT) <= 1
+
+
+MSCALES = {"short_mscale": 1.25, "long_mscale": 1.5}
+
+
+@pytest.mark.parametrize("last", [12, 700])
+def test_phimoe_has_two_attention_factors_and_one_list_of_divisors(last):
+    block = {"type": "longrope", **LISTS, **MSCALES, "original_max_position_embeddings": 64}
+    values = small("phimoe", max_position_embeddings=256, rope_scaling=block)
+    (encoding,) = read_config(values, seq_len=last + 1).encodings
+    positions = np.array([0, 1, 2, last])
+    cos, sin = rotary_class(config_of(values))(config_of(values))(torch.zeros(1, 1), torch.as_tensor(positions)[None])
+    cos, sin = cos[0, :, :16].double().numpy(), sin[0, :, :16].double().numpy()
+    angles = positions[:, None] * np.array(encoding.inv_freq)
+    bound = 4 * U * (1 + angles) * encoding.attention_factor
+    assert np.all(abs(cos - encoding.attention_factor * np.cos(angles)) <= bound)
+    assert np.all(abs(sin - encoding.attention_factor * np.sin(angles)) <= bound)
+    wrong = np.array(encoding.inv_freq) * np.array(LISTS["short_factor"]) / np.array(LISTS["long_factor"])
+    assert np.any(abs(sin - encoding.attention_factor * np.sin(positions[:, None] * wrong)) > bound)
+
+
+@pytest.mark.parametrize("key", MSCALES)
+def test_phimoe_needs_both_attention_factors(key):
+    block = {"type": "longrope", **LISTS, **MSCALES, "original_max_position_embeddings": 64}
+    del block[key]
+    values = small("phimoe", rope_scaling=block)
+    with pytest.raises(ValueError, match=f"rope_scaling.{key} must be given for rope type 'longrope', got nothing"):
+        read_config(values)
+    with pytest.raises(Exception, match=key):  # transformers wraps its TypeError
+        config_of(values)
