@@ -14,6 +14,7 @@ from posref._arguments import LARGEST_POSITION, integer, number, shown
 from posref.models.records import Encoding
 
 LARGEST_FILE = 8 * 2**20  # bytes; real ones are small, but for those that name thousands of classes
+DEEPEST = 16  # parts within parts; real ones are three deep
 MOST_IGNORED = 20  # keys that are noted one by one
 _ABOUT_POSITIONS = re.compile("rope|rota|alibi|posit|pos_|relative|ntk|logn|yarn")
 
@@ -207,6 +208,8 @@ class Block:
             return None
         if not isinstance(value, Mapping):
             raise TypeError(f"{self.name(key)} must be an object, got {shown(value)}")
+        if self.where.count(".") >= DEEPEST:
+            raise ValueError(f"parts must be nested at most {DEEPEST + 1} deep, got {self.where[:40]}...")
         return Block(value, self.reading, self.name(key))
 
     def words(self, key: str, *, most: int) -> tuple[str, ...] | None:

@@ -82,6 +82,10 @@ class LayeredRope:
     def _encoding(self, config: Block, kind: str, block: Block, layers: tuple[int, ...] | None) -> Encoding:
         beside = config if self.beside else config.replaced(_lengths(config), counts=False)
         rope = read_parameters(beside, self.keys[kind], block)
+        told = config.number("rope_theta", above=1) if self.beside and self.keys[kind].base_key is None else None
+        if told is not None and told != rope.base:
+            where = config.name("rope_theta")
+            config.note("contradictory", f"{where} {told:g}, but {kind} layers have base {rope.base:g}")
         channels = self._head_dim(config, kind)
         return rope_encoding(
             config,

@@ -30,8 +30,6 @@ _NAMES = (
     "musicflamingo neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
 )
 OWN_RULES = frozenset(_NAMES.split())  # to transformers; their rope keys tell too little
-# kinds of layers that do not attend
-WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", shape.LINEAR)
 PARTS = {"text_config": "text", "llm_config": "text", "language_config": "text", **KEYS}
 
 
@@ -104,6 +102,8 @@ def _rope(config: Block, who: str) -> list[Encoding]:
     config.note("unknown", f"{who}; read by its rope keys, layout assumed half")
     keys, together = _keys(config), config.block("rope_parameters")
     nested = [key for key, value in ({} if together is None else together.values).items() if isinstance(value, Mapping)]
+    if len(nested) > shape.MOST_KINDS:
+        raise ValueError(f"rope_parameters must have at most {shape.MOST_KINDS} blocks, got {len(nested)}")
     if nested:
         return LayeredRope({str(kind): keys for kind in nested}, _no_rule)(config)
     found = PlainRope(keys, mrope=_mrope(config), rotary_dim_key="rotary_dim")(config)
@@ -112,7 +112,7 @@ def _rope(config: Block, who: str) -> list[Encoding]:
         attending: tuple[str, ...] = (ROTATED,)
     elif config.raw("layer_types") is not None:
         kinds = shape.layer_kinds(config, _no_rule)
-        attending = tuple(sorted({kind for kind in kinds or () if kind not in WITHOUT}))
+        attending = tuple(sorted({kind for kind in kinds or () if kind not in shape.WITHOUT}))
     else:
         return found
     shape.note_nope(config, kinds, attending)

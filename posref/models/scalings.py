@@ -21,7 +21,7 @@ from posref.rotary.scaling import (
     YarnScaling,
 )
 
-MOST_PAIRS = 8192  # of a head: what real models have, times thirty; more only costs time
+MOST_PAIRS = 1024  # of a head: what real models have, times four; more only costs time
 
 
 @dataclass(frozen=True)

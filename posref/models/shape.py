@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from posref._arguments import shown
 from posref.models._reading import Block
 from posref.models.scalings import MOST_PAIRS
 
@@ -12,6 +13,14 @@ MOST_LAYERS = 10000
 MOST_HEADS = 1024
 
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+WITHOUT = ("conv", "mamba", "recurrent", "moe", "mlp", LINEAR)  # kinds of layers that do not attend
+KINDS = (  # that a file may name: transformers' and the older ones
+    *(FULL, SLIDING, *WITHOUT, "hybrid", "hybrid_sliding", "attention", "sparse", "dense"),
+    *("chunked_attention", "window_attention", "indexed_attention", "reference_sliding_attention", "minimax_m3_sparse"),
+    *("compressed_sparse_attention", "heavily_compressed_attention"),
+    *("deepseek_sparse_attention", "qwen_sparse_attention"),
+)
+MOST_KINDS = 16  # in a model that is not known
 OLDER_KINDS = {"mamba": LINEAR, "attention": FULL, "deepseek_sparse_attention": "indexed_attention"}
 KindRule = Callable[[Block, int], "Iterable[str] | None"]  # (config, number of layers) -> the kind of each layer
 
@@ -56,7 +65,8 @@ def layer_kinds(
     config: Block, rule: KindRule, names: Sequence[str] = ("num_hidden_layers",), keys: Sequence[str] = ("layer_types",)
 ) -> tuple[str, ...] | None:
     """The kind of each layer: ``layer_types``, or the family's rule; None, with a note, where the file does not tell."""
-    given = next((words for key in keys if (words := config.words(key, most=MOST_LAYERS)) is not None), None)
+    lists = [(key, words) for key in keys if (words := config.words(key, most=MOST_LAYERS)) is not None]
+    key, given = lists[0] if lists else (keys[:1], None)
     number = config.either(names, most=MOST_LAYERS)
     if given is not None:
         told = f"{config.name(keys[0])} has {len(given)} entries, {config.name(names[0])} is {number}"
@@ -64,12 +74,24 @@ def layer_kinds(
             raise ValueError(f"{told}: it must have one per layer")
         if number is not None and number < len(given):
             config.note("contradictory", f"{told}; the first {number} are used")
+        _check_kinds(config, config.name(str(key)), given)
         return tuple(OLDER_KINDS.get(kind, kind) for kind in given[:number])
     if number is None:
         config.note("unknown", f"the layers: {config.name(names[0])} is not given")
         return None
     kinds = rule(config, number)
     return None if kinds is None else tuple(kinds)
+
+
+def _check_kinds(config: Block, name: str, given: Sequence[str]) -> None:
+    """A word that nobody knows is a slip of the pen, unless the model is one that nobody knows."""
+    found = set(given)
+    if config.family is not None and not found <= set(KINDS):
+        i = next(i for i, kind in enumerate(given) if kind not in KINDS)
+        known = f"{', '.join(KINDS[:5])} or another of transformers' kinds"
+        raise ValueError(f"{name}[{i}] must be {known}, got {shown(given[i])}")
+    if len(found) > MOST_KINDS:
+        raise ValueError(f"{name} must name at most {MOST_KINDS} kinds of layers, got {len(found)}")
 
 
 def of_kind(kinds: Sequence[str] | None, *wanted: str) -> tuple[int, ...] | None:
@@ -80,7 +102,7 @@ def of_kind(kinds: Sequence[str] | None, *wanted: str) -> tuple[int, ...] | None
 def note_nope(config: Block, kinds: Sequence[str] | None, rotating: Sequence[str]) -> None:
     """Say which layers attend without any position encoding, and which kinds of layers do not attend."""
     for other in sorted({kind for kind in kinds or () if kind not in rotating}):
-        if "attention" in other and other != LINEAR:
+        if other not in WITHOUT:
             note_layers(config, of_kind(kinds, other) or (), other)
         else:
             config.note("nope", f"{other} layers have no position encoding")

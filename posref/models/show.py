@@ -80,7 +80,7 @@ def render(answer: ModelPositions, console: Console) -> None:
     """Print an answer, wrapped to the console's width."""
     line, known = Lines(console), bool(answer.encodings) or len(answer.notes) != 1
     if known:
-        line("no model_type" if answer.model_type is None else f"model_type {answer.model_type}", "bold")
+        line("no model_type" if answer.model_type is None else f"model_type {answer.model_type[:200]}", "bold")
     for encoding in answer.encodings:
         line(title(encoding), "bold cyan")
         for label, value in ROWS[type(encoding)](encoding):

@@ -245,3 +245,19 @@ def test_bert_and_roberta_without_a_model_type(rows, types, offset):
     answer = read_config({"hidden_size": 64, "max_position_embeddings": rows, "type_vocab_size": types})
     assert (answer.encodings[0].rows, answer.encodings[0].offset) == (rows, offset)
     assert any(note.startswith("unknown: no model_type") for note in answer.notes)
+
+
+@pytest.mark.parametrize("model_type", ["smollm3", "llama4_text"])
+def test_layers_without_rotation_are_listed(model_type):
+    answer = read_config({"model_type": model_type, "hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 8})
+    assert "nope: layers 3, 7 have no position encoding (without rotation)" in answer.notes
+    assert answer.encodings[0].layers == (0, 1, 2, 4, 5, 6)
+
+
+@pytest.mark.parametrize(("base", "noted"), [(500000, False), (10000, True)])
+def test_the_local_layers_of_olmo3_do_not_look_at_rope_theta(base, noted):
+    shape = {"hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 4}
+    answer = read_config({"model_type": "olmo3", "rope_theta": base, **shape})
+    assert {e.layers: e.base for e in answer.encodings} == {(3,): base, (0, 1, 2): 500000}
+    said = f"contradictory: rope_theta {base:g}, but sliding_attention layers have base 500000"
+    assert (said in answer.notes) == noted
