@@ -79,7 +79,7 @@ HOSTILE = {
         text(model_type="nobodys", rope_theta=1e4, num_hidden_layers=10000, layer_types=[f"{i}" for i in range(10000)]),
         "layer_types must name at most 16 kinds of layers, got 10000",
     ),
-    "parts within parts": ('{"text_config": ' * 400 + '{"model_type": "llama"}' + "}" * 400, "parts must be nested at most 17 deep"),
+    "parts within parts": ('{"text_config": ' * 400 + '{"model_type": "llama"}' + "}" * 400, "must be nested at most 17 deep"),
     "three hundred blocks": (
         text(model_type="nobodys", head_dim=2048, rope_parameters={f"{i}": YARN for i in range(300)}),
         "rope_parameters must have at most 16 blocks, got 300",
@@ -246,7 +246,11 @@ def test_no_value_of_a_real_file_can_be_replaced_so_that_it_fails_otherwise(data
     "values",
     [
         {**LLAMA, "head_dim": 2048, "num_hidden_layers": 10000, "rope_scaling": YARN},
-        {**LLAMA, "head_dim": 2048, "rope_scaling": {**LONG, **dict.fromkeys(("short_factor", "long_factor"), [1e300, 1e-300] * 512)}},
+        {
+            **LLAMA,
+            "head_dim": 2048,
+            "rope_scaling": {**LONG, **dict.fromkeys(("short_factor", "long_factor"), [1e300, 1e-300] * 512)},
+        },
         {**LLAMA, "model_type": "nobodys", "head_dim": 2048, "rope_parameters": {f"{i}": YARN for i in range(16)}},
         {"model_type": "bloom", "n_head": 1024, "n_layer": 10000},
         {"model_type": "t5", "relative_attention_num_buckets": 1024, "relative_attention_max_distance": 2**20},

@@ -249,7 +249,9 @@ def test_bert_and_roberta_without_a_model_type(rows, types, offset):
 
 @pytest.mark.parametrize("model_type", ["smollm3", "llama4_text"])
 def test_layers_without_rotation_are_listed(model_type):
-    answer = read_config({"model_type": model_type, "hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 8})
+    answer = read_config(
+        {"model_type": model_type, "hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 8}
+    )
     assert "nope: layers 3, 7 have no position encoding (without rotation)" in answer.notes
     assert answer.encodings[0].layers == (0, 1, 2, 4, 5, 6)
 

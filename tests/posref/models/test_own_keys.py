@@ -199,7 +199,13 @@ def test_mimo_s_own_keys():
 
 @pytest.mark.parametrize(("seq_len", "factor", "divisor"), [(None, 1.0, 2.0), (2048, 1.0, 2.0), (2049, 1.19, 8.0)])
 def test_phi_3_small_has_divisors_and_attention_factors_by_the_length(seq_len, factor, divisor):
-    block = {"type": "su", "short_factor": [2.0] * 64, "long_factor": [8.0] * 64, "short_mscale": 1.0, "long_mscale": 1.19}
+    block = {
+        "type": "su",
+        "short_factor": [2.0] * 64,
+        "long_factor": [8.0] * 64,
+        "short_mscale": 1.0,
+        "long_mscale": 1.19,
+    }
     keys = {**SHAPE, "rope_scaling": {**block, "original_max_position_embeddings": 2048}, "rope_embedding_base": 10000}
     (encoding,) = read_config({"model_type": "phi3small", **keys}, seq_len=seq_len).encodings
     assert encoding.attention_factor == factor
