@@ -14,6 +14,7 @@ from posref._arguments import integer, shown
 from posref.models import (
     biases,
     composite,
+    conformers,
     dbrx,
     deberta,
     encoders,
@@ -78,6 +79,7 @@ _FAMILIES: dict[str, Reader] = {
     **patches.FAMILIES,
     **vision.FAMILIES,
     **composite.FAMILIES,
+    **conformers.FAMILIES,
     **mla.FAMILIES,
     **biases.FAMILIES,
     **falcon.FAMILIES,

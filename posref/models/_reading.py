@@ -14,9 +14,13 @@ from posref._arguments import LARGEST_POSITION, integer, number, shown
 from posref.models.records import Encoding
 
 LARGEST_FILE = 8 * 2**20  # bytes; real ones are small, but for those that name thousands of classes
+SIZES = ("hidden_size", "d_model", "n_embd", "num_hidden_layers", "num_layers", "model_type")  # what parts have
+QUOTES = "'\""
 DEEPEST = 16  # parts within parts; real ones are three deep
 MOST_IGNORED = 20  # keys that are noted one by one
-_ABOUT_POSITIONS = re.compile("rope|rota|alibi|posit|pos_|relative|ntk|logn|yarn")
+_ABOUT_POSITIONS = re.compile(
+    "rope|rota|alibi|posit|pos_|relative|ntk|logn|yarn|dual_chunk|attn_type_list|hybrid_layer_pattern"
+)
 
 
 class Untold(Exception):
@@ -71,6 +75,11 @@ def _as_json(value: object) -> str:
 
 def _no_constant(word: str) -> None:
     raise _Refused(f"numbers must be finite, got {word}")
+
+
+def _is_part(key: str, value: object) -> bool:
+    """Whether an object is the config of a part: ``quantization_config`` is none."""
+    return key.endswith("_config") and isinstance(value, Mapping) and any(size in value for size in SIZES)
 
 
 class NotKnown(Exception):
@@ -246,7 +255,11 @@ class Block:
         return next(iter(found.values()), None)
 
     def note_ignored(self, *, only_about_positions: bool = False) -> None:
-        """Note the keys that nobody asked for."""
+        """Note the keys that nobody asked for, and the parts of the model that nobody read."""
+        if only_about_positions:
+            for key, value in self.values.items():
+                if key not in self._used and isinstance(key, str) and _is_part(key, value):
+                    self.note("not known yet", f"{shown(self.name(key)).strip(QUOTES)}, a part that was not read")
         ignored = [
             (key, value)
             for key, value in self.values.items()

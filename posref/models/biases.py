@@ -133,7 +133,11 @@ def udop(config: Block) -> list[Encoding]:
 
 def pix2struct_text(config: Block) -> list[Encoding]:
     """Pix2Struct's decoder is T5's."""
-    return [e for e in T5()(config) if isinstance(e, T5Encoding) and e.stack == "decoder"]
+    reader = T5(
+        heads=("num_attention_heads", "num_heads", "decoder_attention_heads", "encoder_attention_heads"),
+        encoder=("num_hidden_layers", "num_layers", "decoder_layers", "encoder_layers"),
+    )
+    return [e for e in reader(config) if isinstance(e, T5Encoding) and e.stack == "decoder"]
 
 
 def mpnet(config: Block) -> list[Encoding]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from posref._arguments import shown
-from posref.models import biases, shape
+from posref.models import biases, mla, shape
 from posref.models._reading import Block, NotKnown, Reader
 from posref.models.falcon import inverse_root
 from posref.models.plain_rope import PlainRope
@@ -172,10 +172,12 @@ FAMILIES: dict[str, Reader] = {
     "Yi": PlainRope(),
     "aquila": PlainRope(),
     "arctic": PlainRope(),
+    "bailing_hybrid": Renamed(mla.FAMILIES["bailing_hybrid"], (("model_max_length", "max_position_embeddings"),)),
     "bailing_moe_v2": PlainRope(RopeKeys(base=600000.0, partial=1.0)),
     "bert": bert,
     "btlm": jais,
     "codeshell": Renamed(PlainRope(), (*GPT, ("n_positions", "max_position_embeddings"))),
+    "exaone": Renamed(PlainRope(RopeKeys(base=500000.0)), (("num_layers", "num_hidden_layers"),)),
     "internlm": internlm,
     "jais": jais,
     "llada": llada,

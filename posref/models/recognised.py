@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from posref._arguments import shown
-from posref.models import shape
-from posref.models._reading import Block, Reader
+from posref.models import biases, shape
+from posref.models._reading import Block, NotKnown, Reader
 from posref.models.axes import MRope
 from posref.models.composite import KEYS, read_part
 from posref.models.layered import LayeredRope
@@ -25,11 +25,12 @@ from posref.models.tables import Learned
 ROPE_KEYS = ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor")
 OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedding_base", "rotary_emb_fraction")
 _NAMES = (
-    "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 glm5_next_text hy_v4 "
+    "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 ernie4_5_moe_vl glm5_next_text hy_v4 "
     "hy_v4_vl_text inkling2_text inkling_text mistral_large4_text muse_glimmer_text muse_spark_text "
     "musicflamingo neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
 )
 OWN_RULES = frozenset(_NAMES.split())  # to transformers; their rope keys tell too little
+HEADS, LAYERS = ("num_attention_heads", "n_head", "n_heads"), ("num_hidden_layers", "n_layer", "n_layers")
 PARTS = {"text_config": "text", "llm_config": "text", "language_config": "text", **KEYS}
 
 
@@ -50,9 +51,26 @@ def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
             make = "makes" if len(keys) == 1 else "make"
             config.note("unknown", f"{who}; {' and '.join(keys)} {make} it {family}")
             return list((reader or config.reading.readers[family])(config))
+    other = _by_kind(config, who)
+    if other is not None:
+        return other
     if any(config.raw(key) is not None for key in (*ROPE_KEYS, *OTHER_ROPE_KEYS)):
         return _rope(config, who)
     return _like_bert(config, who)
+
+
+def _by_kind(config: Block, who: str) -> list[Encoding] | None:
+    """What a file says in words that its positions are, whatever rope keys it has; None where that is a rotation."""
+    kinds = ("position_embedding_type", "position_embeddings_type")
+    kind = next((word for key in kinds if (word := config.raw(key)) is not None), None)
+    if kind == "alibi" or (kind is None and config.raw("alibi") is True):
+        config.note("unknown", f"{who}; read as ALiBi, linear in the position of the key")
+        return [biases.alibi(config, HEADS, LAYERS)]
+    if kind is None or str(kind).startswith(("rope", "rotary")):
+        return None
+    if any(config.raw(key) is not None for key in (*ROPE_KEYS, *OTHER_ROPE_KEYS)):
+        raise NotKnown(f"rope keys and position_embedding_type {shown(kind)}")
+    return None
 
 
 def _of_patches(config: Block) -> bool:
@@ -76,7 +94,11 @@ def _parts(config: Block, who: str) -> list[Encoding]:
         if told in part.reading.readers:
             found += read_part(part, told or "", component)
             continue
-        guess = by_keys(part, told) if component == "text" else None
+        try:
+            guess = by_keys(part, told) if component == "text" else None
+        except NotKnown as problem:
+            part.note("not known yet", f"{component}: {problem}")
+            continue
         if guess is None:
             what = "no model_type" if told is None else f"model_type {shown(told)}"
             part.note("not known yet", f"{component}: {what}")
@@ -181,7 +203,7 @@ def _like_bert(config: Block, who: str) -> list[Encoding] | None:
 
 
 def _swin(config: Block) -> list[Encoding]:
-    config.note("not known yet", "Swin and Swin V2 have the same keys and other biases; model_type is not given")
+    config.note("not known yet", "vision: Swin's or Swin V2's biases, which have the same keys")
     return []
 
 

@@ -75,6 +75,7 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
         block.note("ignored", f"{block.where}, of type {kind!r}: {framework.name}'s model takes the base alone")
         kind = "default"
     framework.check_kind(config, block, kind, keys.kinds)
+    _note_chunks(config)
     base = _base(config, keys, block)
     partial = _partial(config, keys, block, kind)
     source = Source(config, block, keys.original, nested, partial, keys.mla)
@@ -85,6 +86,17 @@ def read_parameters(config: Block, keys: RopeKeys, block: Block | None = None) -
         found, missing = None, str(problem)
     scaling, seq_len = (found.scaling, found.seq_len) if isinstance(found, Fixed) else (found, None)
     return RopeParameters(block, kind, base, None if kind == "proportional" else partial, scaling, missing, seq_len)
+
+
+def _note_chunks(config: Block) -> None:
+    """Dual chunk attention: far keys get other distances than those of the rotation alone."""
+    key, framework = "dual_chunk_attention_config", framework_of(config)
+    if config.raw(key) is None:
+        return
+    if framework.name in ("vllm", "sglang"):
+        raise NotKnown(f"{key} in {framework.name}")
+    told = f"{config.name(key)}: {framework.name} does not look at it; elsewhere distances beyond a chunk are mapped"
+    config.note("unusual", told)
 
 
 def flat_blocks(config: Block) -> tuple[Block | None, Block | None]:

@@ -12,7 +12,7 @@ from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding
 from posref.models.rope_keys import RopeKeys
 
-Stack = tuple[str, str, str]  # model_type where it does not say its own, component, part
+Stack = tuple[str, str, str]  # model_type where it says none that is known ("": any), component, part
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Stacks:
                 continue
             told = block.word("model_type")
             known = told in block.reading.readers
-            encodings = read_part(block, told if known and told is not None else usual, component)
+            encodings = read_part(block, told if known and told is not None else usual or told or "", component)
             found += [replace(encoding, part=encoding.part or part) for encoding in encodings]
         return found
 
@@ -101,6 +101,10 @@ FAMILIES: dict[str, Reader] = {
     "dia_encoder": PlainRope(head_dim=128),
     "dia_decoder": PlainRope(head_dim=128),
     "kyutai_speech_to_text": Stacks(CODEC, PlainRope()),
+    "encoder-decoder": Stacks({"encoder": ("", "text", "encoder"), "decoder": ("", "text", "decoder")}),
+    "speech-encoder-decoder": Stacks({"encoder": ("", "audio", "encoder"), "decoder": ("", "text", "decoder")}),
+    "vision-encoder-decoder": Stacks({"encoder": ("", "vision", "encoder"), "decoder": ("", "text", "decoder")}),
+    "moshi": Stacks({"audio_encoder_config": ("mimi", "audio", "codec")}, PlainRope()),
     "mimi": of_audio(PlainRope()),
     "moonshine": moonshine,
     "moonshine_streaming": PlainRope(RopeKeys(partial=0.8), layout="interleaved"),

@@ -1,4 +1,4 @@
-"""Models without any position encoding: recurrent ones, and those whose attention leaves it to recurrent layers."""
+"""Models without any position encoding, be it that recurrent layers make up for it; and those with one that has no record."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def recurrent(config: Block) -> list[Encoding]:
 def convolution(config: Block) -> list[Encoding]:
     """Wav2Vec 2 and its kin."""
     config.note("nope", "no position encoding but a grouped convolution over the frames, before the layers")
+    return []
+
+
+def biases_by_offset(config: Block) -> list[Encoding]:
+    """Swin, Swin V2 and BEiT: vision with a bias by the offset of two patches, from a table or a small network."""
+    config.note("not known yet", "vision: biases by the offset of two patches (posref.relative_position_index)")
     return []
 
 
@@ -74,6 +80,7 @@ def _without(config: Block, kinds: list[str] | None) -> list[Encoding]:
 
 FAMILIES: dict[str, Reader] = {
     **dict.fromkeys(("data2vec-audio", "hubert", "sew", "unispeech", "unispeech-sat", "wav2vec2"), convolution),
+    **dict.fromkeys(("beit", "data2vec-vision", "donut-swin", "maskformer-swin", "swin", "swinv2"), biases_by_offset),
     "falcon_mamba": recurrent,
     "jamba": jamba,
     "kimi_linear": kimi_linear,

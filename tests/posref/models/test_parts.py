@@ -1,0 +1,140 @@
+"""What a file says in words or in parts, beside the keys that posref knows: not lost, and not guessed against."""
+
+from __future__ import annotations
+
+import pytest
+
+from posref.models import AlibiEncoding, LearnedEncoding, RopeEncoding, read_config
+
+SHAPE = {"hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 2048}
+LLAMA = {"model_type": "llama", "rope_theta": 1e4, **SHAPE}
+BERT = {"model_type": "bert", **SHAPE}
+
+
+def notes(answer, kind):
+    return [note for note in answer.notes if note.startswith(f"{kind}: ")]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "kind", "rotates"),
+    [
+        ("wav2vec2-conformer", "rotary", True),
+        ("wav2vec2-conformer", "relative", False),
+        ("wav2vec2-conformer", ..., False),
+        ("wav2vec2-bert", "rotary", True),
+        ("wav2vec2-bert", "relative_key", False),
+        ("wav2vec2-bert", ..., False),
+        ("seamless_m4t", "rotary", True),
+        ("seamless_m4t", "relative", False),
+        ("seamless_m4t_v2", "rotary", False),
+    ],
+)
+def test_a_conformer_rotates_where_its_type_says_so(model_type, kind, rotates):
+    keys = {**SHAPE, "rotary_embedding_base": 5000, "position_embeddings_type": kind}
+    if kind is ...:
+        del keys["position_embeddings_type"]
+    keys |= {"speech_encoder_attention_heads": 16, "speech_encoder_layers": 3}
+    answer = read_config({"model_type": model_type, **keys})
+    assert bool(answer.encodings) == rotates
+    if rotates:
+        (encoding,) = answer.encodings
+        heads, layers = (16, 3) if model_type == "seamless_m4t" else (8, 4)
+        assert (encoding.component, encoding.base, encoding.head_dim) == ("audio", 5000, 1024 // heads)
+        assert encoding.layers == tuple(range(layers))
+    else:
+        assert any("audio: " in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("key", ["position_embedding_type", "position_embeddings_type"])
+def test_rope_keys_of_a_stranger_are_not_read_against_its_own_words(key):
+    stranger = {**LLAMA, "model_type": "nobodys"}
+    (encoding,) = read_config({**stranger, key: "rotary"}).encodings
+    assert isinstance(encoding, RopeEncoding)
+    answer = read_config({**stranger, key: "relative"})
+    assert answer.encodings == ()
+    assert "position_embedding_type 'relative'" in answer.notes[0]
+    for keys in ({key: "alibi"}, {"alibi": True}):
+        (encoding,) = read_config({**stranger, **keys}).encodings
+        assert isinstance(encoding, AlibiEncoding)
+        assert encoding.slopes == tuple(2.0**-k for k in range(1, 9))  # the paper's, for 8 heads
+
+
+def test_a_text_part_with_words_against_it_does_not_take_the_others_along():
+    text = {**SHAPE, "rope_theta": 1e4, "position_embedding_type": "relative"}
+    answer = read_config({"model_type": "nobodys", "text_config": text, "vision_config": {"model_type": "vit"}})
+    assert [e.component for e in answer.encodings] == ["vision"]
+    assert any("position_embedding_type 'relative'" in note for note in notes(answer, "not known yet"))
+
+
+def test_a_part_that_nobody_reads_has_a_note():
+    audio, other = {"model_type": "mimi", **SHAPE}, {"hidden_size": 8}
+    answer = read_config({**LLAMA, "model_type": "moshi", "audio_encoder_config": audio, "depth_decoder_config": other})
+    assert [(e.component, e.part) for e in answer.encodings] == [("text", None), ("audio", "codec")]
+    assert notes(answer, "not known yet") == ["not known yet: depth_decoder_config, a part that was not read"]
+    answer = read_config({**LLAMA, "talker_config": other, "quantization_config": {"bits": 4}})
+    assert notes(answer, "not known yet") == ["not known yet: talker_config, a part that was not read"]
+    thinker = {"model_type": "qwen2_5_omni_thinker", "text_config": {**LLAMA}, "code_config": other}
+    answer = read_config({"model_type": "qwen2_5_omni", "thinker_config": thinker, "token2wav_config": other})
+    said = notes(answer, "not known yet")
+    assert "not known yet: token2wav_config, a part that was not read" in said
+    assert "not known yet: thinker_config.code_config, a part that was not read" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoder", "component"),
+    [
+        ("encoder-decoder", BERT, "text"),
+        ("speech-encoder-decoder", {"model_type": "wav2vec2"}, None),
+        ("vision-encoder-decoder", {"model_type": "vit"}, "vision"),
+    ],
+)
+def test_an_encoder_and_a_decoder_of_any_kind(kind, encoder, component):
+    answer = read_config({"model_type": kind, "encoder": encoder, "decoder": BERT})
+    assert all(isinstance(e, LearnedEncoding) for e in answer.encodings)
+    wanted = [(component, "encoder"), ("text", "decoder")][component is None :]
+    assert [(e.component, e.part) for e in answer.encodings] == wanted
+    answer = read_config({"model_type": kind, "encoder": {"model_type": "nobodys"}, "decoder": BERT})
+    assert [e.part for e in answer.encodings] == ["decoder"]
+    assert any("encoder" in note or "'nobodys'" in note for note in notes(answer, "not known yet"))
+
+
+@pytest.mark.parametrize("framework", ["transformers", "mlx", "vllm", "sglang"])
+def test_dual_chunk_attention_is_not_passed_over(framework):
+    keys = {**LLAMA, "model_type": "qwen2"}
+    assert not any("dual_chunk" in note for note in read_config(keys, framework=framework).notes)
+    chunks = {"chunk_size": 1024, "local_size": 128, "original_max_position_embeddings": 1024}
+    answer = read_config({**keys, "dual_chunk_attention_config": chunks}, framework=framework)
+    assert any("dual_chunk_attention_config" in note for note in answer.notes)
+    assert bool(answer.encodings) == (framework in ("transformers", "mlx"))
+
+
+@pytest.mark.parametrize("model_type", ["swin", "swinv2", "beit"])
+def test_biases_of_windows_are_said_to_be_there(model_type):
+    keys = {"window_size": 7, "depths": [2, 2], "num_heads": [3, 6], "embed_dim": 96}
+    (note,) = read_config({"model_type": model_type, **keys}).notes
+    assert "vision: biases by the offset of two patches" in note
+
+
+def test_what_ernie_calls_rope_3d_is_not_guessed():
+    answer = read_config({**LLAMA, "model_type": "ernie4_5_moe_vl", "rope_3d": True})
+    assert answer.encodings == ()
+
+
+@pytest.mark.parametrize(
+    ("model_type", "key", "alias"),  # attribute_map of transformers 5.24
+    [
+        ("exaone", "num_hidden_layers", "num_layers"),
+        ("qwen2_vl_vision", "depth", "num_hidden_layers"),
+        ("glm4v_vision", "depth", "num_hidden_layers"),
+        ("pix2struct_text_model", "num_layers", "decoder_layers"),
+        ("pix2struct_text_model", "num_heads", "encoder_attention_heads"),
+    ],
+)
+def test_other_names_of_transformers_say_the_same(model_type, key, alias):
+    values = {"model_type": model_type, "hidden_size": 1024, "num_attention_heads": 8}
+    if "heads" in alias:
+        values = {"model_type": model_type, "num_layers": 4}
+    by_key, by_alias, other = (
+        read_config({**values, **keys}).encodings[0] for keys in ({key: 6}, {alias: 6}, {alias: 7})
+    )
+    assert by_key == by_alias != other
