@@ -131,7 +131,7 @@ def test_what_ernie_calls_rope_3d_is_not_guessed():
     ],
 )
 def test_other_names_of_transformers_say_the_same(model_type, key, alias):
-    values = {"model_type": model_type, "hidden_size": 1024, "num_attention_heads": 8}
+    values = {"model_type": model_type, "hidden_size": 1024, "num_attention_heads": 8, "num_heads": 8}
     if "heads" in alias:
         values = {"model_type": model_type, "num_layers": 4}
     by_key, by_alias, other = (
