@@ -87,19 +87,19 @@ def test_no_is_1(run: Run, tmp_path: Path, kind: str) -> None:
 
 
 def test_a_failure_says_what_it_takes_to_see_it_again(run: Run, tmp_path: Path) -> None:
-    name = _write(tmp_path, "import numpy as np\ndef alibi_slopes(n): return np.full(n, 0.5)\n", "my [red]file.py")
+    name = _write(tmp_path, "import numpy as np\ndef alibi_slopes(n): return np.full(n, 0.37)\n", "my [red]file.py")
     done = run("check", name, "--only", "alibi_slopes/heads-[12]/*")
     assert done.stdout.splitlines() == [
         "posref 0.1.0: checking my [red]file.py",
         "function      passed  not impl.            worst  precision",
-        "alibi_slopes     0/2          -  2.3e+17 x bound  fails    ",
+        "alibi_slopes     0/2          -  1.7e+17 x bound  fails    ",
         "",
         "alibi_slopes/heads-1/default values are wrong",
-        "  at [0]: got 0.5, expected 0.00390625, bound 2.17e-18 (2.3e+17 x bound)",
+        "  at [0]: got 0.37, expected 0.00390625, bound 2.17e-18 (1.7e+17 x bound)",
         "  posref check 'my [red]file.py' --only alibi_slopes/heads-1/default",
         "",
         "alibi_slopes/heads-2/default values are wrong",
-        "  at [1]: got 0.5, expected 0.00390625, bound 2.6e-18 (1.9e+17 x bound)",
+        "  at [1]: got 0.37, expected 0.00390625, bound 2.6e-18 (1.4e+17 x bound)",
         "  posref check 'my [red]file.py' --only alibi_slopes/heads-2/default",
         "no: 2 of 2 checks failed",
     ]

@@ -189,10 +189,16 @@ Tensor rope_apply(const Arguments& given) {
 }
 
 Tensor alibi_slopes(const Arguments& given) {
-  const int heads = given.values.at("num_heads").number, power = 1 << static_cast<int>(std::log2(heads));
-  Tensor slopes{"F64", {static_cast<size_t>(heads)}, std::string(8 * heads, '\0')};
-  for (int h = 0; h < heads; ++h)
-    slopes.values<double>()[h] = std::exp2(h < power ? -8.0 * (h + 1) / power : -8.0 * (2 * (h - power) + 1) / (2 * power));
+  const int all = given.values.at("num_heads").number, power = 1 << static_cast<int>(std::log2(all));
+  const double most = given.values.at("bias_max").number, scale = given.values.at("scale").number;
+  const bool geometric = given.values.at("rule").text == "geometric";
+  const std::vector<Json>& range = given.values.at("heads").list;  // none of it: all heads
+  const int first = range.empty() ? 0 : range[0].number, end = range.empty() ? all : range[1].number;
+  Tensor slopes{"F64", {static_cast<size_t>(end - first)}, std::string(8 * (end - first), '\0')};
+  for (int h = first; h < end; ++h) {
+    const double share = geometric ? (h + 1.0) / all : h < power ? (h + 1.0) / power : (2.0 * (h - power) + 1) / (2.0 * power);
+    slopes.values<double>()[h - first] = scale * std::exp2(-most * share);
+  }
   return slopes;
 }
 

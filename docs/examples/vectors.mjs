@@ -70,12 +70,13 @@ function ropeApply({ x, cos, sin, layout, output_layout, offset, inverse }) {
   return { result: { dtype: x.dtype, shape: x.shape, values: y } };
 }
 
-function alibiSlopes({ num_heads: heads }) {
-  const power = 2 ** Math.floor(Math.log2(heads));
-  const slopes = Float64Array.from({ length: heads }, (_, h) =>
-    h < power ? 2 ** ((-8 * (h + 1)) / power) : 2 ** ((-8 * (2 * (h - power) + 1)) / (2 * power)),
-  );
-  return { result: { dtype: "F64", shape: [heads], values: slopes } };
+function alibiSlopes({ num_heads: all, bias_max: most, rule, scale, heads }) {
+  const [first, end] = heads ?? [0, all];
+  const power = 2 ** Math.floor(Math.log2(all));
+  const share = (h) =>
+    rule === "geometric" ? (h + 1) / all : h < power ? (h + 1) / power : (2 * (h - power) + 1) / (2 * power);
+  const slopes = Float64Array.from({ length: end - first }, (_, i) => scale * 2 ** (-most * share(first + i)));
+  return { result: { dtype: "F64", shape: [end - first], values: slopes } };
 }
 
 const FUNCTIONS = { rope_apply: ropeApply, alibi_slopes: alibiSlopes };

@@ -44,8 +44,8 @@ def relative_position_index(
 
     Returns
     -------
-    (queries, keys) int64. The table has :math:`\prod_a (2 R_a + 1)` rows, or :math:`\prod_a (R_a + 1)` without signs; and 3 for
-    the class token.
+    (queries, keys) int64. The table has as many rows as the product of 2 R + 1 over the axes, or of R + 1 without signs, and 3
+    for the class token.
 
     Raises
     ------

@@ -225,6 +225,7 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "hierarchical_table/none": ({"refuses empty arrays"}, "no empty array comes in"),
     "grid_positions/empty": ({"refuses empty arrays"}, "no array comes in"),
     "rope/longrope-at-original": ({"ignores seq_len"}, "the last length that has the short factors"),
+    "rope/length-unused": ({"ignores seq_len"}, "no scaling that would follow it"),
     "rope/tail": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "rope/tail-interleaved": ({"ignores dim"}, "dim channels are all that there are from the offset on"),
     "alibi_bias/decode-signed": ({"ignores form"}, "no key is later than the query"),

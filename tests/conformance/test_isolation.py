@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from posref_conformance.case import Case
 from posref_conformance.cases import CASES
 from posref_conformance.process import Limits
 from posref_conformance.runner import Runner
-from posref_conformance.verdict import FAILED, PASSED
+from posref_conformance.verdict import FAILED, NOT_IMPLEMENTED, PASSED
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and process groups")
 
@@ -52,7 +53,12 @@ rope_attention_factor = when(right.rope_attention_factor, lambda s: s is None, l
 
 
 def _ids(*functions: str) -> set[str]:
-    return {c.check_id(d) for c in CASES for d in c.dtypes if c.function in functions}
+    return {c.check_id(d) for c in CASES for d in c.dtypes if c.function in functions and not _differentiated(c)}
+
+
+def _differentiated(case: Case) -> bool:
+    """Whether it is about gradients, which NumPy has not."""
+    return any(call.cotangent is not None for call in case.calls(case.dtypes[0]))
 
 
 def _failures(results: dict[str, Any]) -> dict[str, str]:
@@ -117,7 +123,7 @@ def test_a_tenth_death_ends_a_function(run_backend: Callable[..., Any]) -> None:
     """
     results = run_backend(WHEN, source, only=("alibi_slopes",))
     order = list(results)
-    assert [results[c].reason for c in order] == ["", *["the process exited with status 3"] * 10]
+    assert [results[c].reason for c in order[:11]] == ["", *["the process exited with status 3"] * 10]
     results = run_backend(WHEN, source.replace("n > 1", "True"), only=("alibi_slopes",))
     why = f"not run: 10 of this function's checks ended the process, last {order[9]}"
     assert results[order[10]].reason == why
@@ -223,8 +229,9 @@ def test_output_is_no_answer_and_costs_nothing(run_backend: Callable[..., Any]) 
     """
     results = run_backend(source, only=("alibi_slopes",))
     assert set(results) == _ids("alibi_slopes")
-    assert {r.status for r in results.values()} == {PASSED}
-    assert {r.warnings for r in results.values()} == {(f"UserWarning: {'a' * 300}",)}
+    assert {r.status for r in results.values()} == {PASSED, NOT_IMPLEMENTED}  # it has no keywords
+    answered = [r for r in results.values() if r.status == PASSED]
+    assert {r.warnings for r in answered} == {(f"UserWarning: {'a' * 300}",)}
 
 
 def test_an_answer_to_another_question_fails(run_backend: Callable[..., Any]) -> None:

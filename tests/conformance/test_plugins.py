@@ -19,6 +19,7 @@ alibi_slopes = right.alibi_slopes
 class other:
     arrays = "numpy"
     learned = staticmethod(right.learned)
+    mask_positions = staticmethod(right.mask_positions)
 """
 ENTRIES = """
 [posref.backends]

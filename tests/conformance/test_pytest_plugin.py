@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def run_pytest(tmp_path: Path) -> Pytest:
 def test_a_right_backend_passes(run_pytest: Pytest) -> None:
     done = run_pytest("--pyargs", "posref_conformance", "--posref-backend=numpy", "-k", "alibi_slopes or known")
     assert done.returncode == 0, done.stdout
-    assert "12 passed" in done.stdout
+    assert re.search(r"\b(1[2-9]|[2-9]\d) passed", done.stdout)
     assert "test_backend[alibi_slopes/heads-8/default]" in done.stdout
 
 

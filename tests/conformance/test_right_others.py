@@ -139,6 +139,8 @@ def test_alibi_within_0_8(ratios: Any, how: str) -> None:
         """Exact distances; the product in float32, or in the slopes' own type where that holds the distances."""
         if how == "narrow" and max(np.abs(p).max(initial=0) for p in (q_positions, k_positions)) > 128:
             raise NotImplementedError("distances beyond what bfloat16 holds")
+        if form not in ("distance", "signed", "key"):
+            raise NotImplementedError(form)
         work = slopes.dtype if how == "narrow" or slopes.dtype == np.float64 else np.dtype("f")
         q, k = q_positions[..., None, :, None], k_positions[..., None, None, :]
         linear = {"distance": -np.abs(q - k), "signed": k - q, "key": k + 0 * q}[form].astype(work)
