@@ -132,6 +132,17 @@ def require_positions_of(x: Sequence[int], positions: Sequence[int]) -> None:
         raise ValueError(f"{got} must broadcast against x.shape[:-1] = {tuple(x[:-1])}")
 
 
+def require_queries_and_keys(q: Sequence[int], k: Sequence[int]) -> None:
+    """Refuse shapes of positions without a sequence axis, or whose batch axes NumPy's rules do not stretch to each other."""
+    for name, shape in (("q_positions", q), ("k_positions", k)):
+        if not len(shape):
+            raise ValueError(f"{name} must have a sequence axis, got a scalar")
+    for n, m in zip(reversed(q[:-1]), reversed(k[:-1]), strict=False):
+        if n != m and 1 not in (n, m):
+            got = f"{tuple(q)} and {tuple(k)}"
+            raise ValueError(f"q_positions and k_positions must have batch axes that broadcast, got {got}")
+
+
 def rotary_dim(dim: int | None, x: Sequence[int], offset: int) -> int:
     """How many of x's channels rotate: those asked for, or all from ``offset`` on."""
     there = (x[-1] if len(x) else 0) - integer(offset, "offset", least=0)

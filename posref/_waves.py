@@ -168,26 +168,26 @@ class Waves:
         """Single entries: small angles, others relative to the distance from a quarter turn, and the rest with integers."""
         w = self.small.w[column]
         cos[row[w == 0], column[w == 0]], sin[row[w == 0], column[w == 0]] = rounded_ratio(self.gain, self.dtype), 0.0
-        todo = w != 0
+        left = w != 0
 
         def settle(which: Indices, c: NDArray[Any], s: NDArray[Any], done: NDArray[np.bool_]) -> None:
             at = row[which[done]], column[which[done]]
             cos[at], sin[at] = c[done], s[done]
-            todo[which[done]] = False
+            left[which[done]] = False
 
         if way != "small" and not self.extreme:
-            small = np.flatnonzero(todo & self.small.usual[column] & (np.abs(p) * w <= LARGEST))
+            small = np.flatnonzero(left & self.small.usual[column] & (np.abs(p) * w <= LARGEST))
             (c, unlike), (s, also) = self.small.cos_sin(p[small], column[small])
             settle(small, c, s, ~(unlike | also))
         if way == "fast" and not self.extreme:
-            near = np.flatnonzero(todo)
+            near = np.flatnonzero(left)
             j, high, low = Angles(p[near], self.frequencies, radians=self.radians).each(column[near])
             parts = product(_taken(self.circle, j), small_rotation(high, low, upper_half))
             values, entries = self._rounded(*parts, relative=True)
             done = j % (POINTS // 4) == 0
             done[entries] = False
             settle(near, values[0::2], values[1::2], done)
-        hard = np.flatnonzero(todo)
+        hard = np.flatnonzero(left)
         for a, r, c in zip(p[hard].tolist(), row[hard].tolist(), column[hard].tolist(), strict=True):
             (u, v), (n, d) = a.as_integer_ratio(), self.frequencies[c]
             cos[r, c], sin[r, c] = hard_cos_sin((u * n, v * d), self.gain, self.radians, self.dtype)

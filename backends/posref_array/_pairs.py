@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posref._arguments import choice
+from posref._arguments import choice, require_queries_and_keys
 from posref._bias_arguments import TABLE_LAYOUTS
 from posref_array._support import (
     Array,
@@ -28,13 +28,7 @@ def exact_positions(name: str, positions: Array, xp: Namespace) -> Array:
 
 def outer(q: Array, k: Array) -> tuple[Array, Array]:
     """Queries against keys, with an axis for the heads: (..., 1, q, 1) and (..., 1, 1, k)."""
-    for name, p in (("q_positions", q), ("k_positions", k)):
-        if not p.ndim:
-            raise ValueError(f"{name} must have a sequence axis, got a scalar")
-    for n, m in zip(reversed(q.shape[:-1]), reversed(k.shape[:-1]), strict=False):
-        if n != m and 1 not in (n, m):
-            got = f"{tuple(q.shape)} and {tuple(k.shape)}"
-            raise ValueError(f"q_positions and k_positions must have batch axes that broadcast, got {got}")
+    require_queries_and_keys(q.shape, k.shape)
     return q[..., None, :, None], k[..., None, None, :]
 
 

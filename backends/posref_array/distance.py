@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from posref._arguments import boolean, choice, integer, number
+from posref._arguments import boolean, choice, integer, number, require_queries_and_keys
 from posref._score_arguments import scored
 from posref_array._support import (
     Array,
@@ -100,17 +98,10 @@ def rope_scores(
 
 def _outer(q_positions: Array, k_positions: Array, xp: Namespace) -> tuple[Array, Array]:
     """Whole positions, queries against keys: (..., q, 1) and (..., 1, k)."""
-    given: list[Any] = []
     for name, p in (("q_positions", q_positions), ("k_positions", k_positions)):
         require_integers(name, p)
-        if not p.ndim:
-            raise ValueError(f"{name} must have a sequence axis, got a scalar")
-        given.append(xp.astype(p, widest_integer(xp, device_of(p)), copy=False))
-    q, k = given
-    for n, m in zip(reversed(q.shape[:-1]), reversed(k.shape[:-1]), strict=False):
-        if n != m and 1 not in (n, m):
-            got = f"{tuple(q.shape)} and {tuple(k.shape)}"
-            raise ValueError(f"q_positions and k_positions must have batch axes that broadcast, got {got}")
+    require_queries_and_keys(q_positions.shape, k_positions.shape)
+    q, k = (xp.astype(p, widest_integer(xp, device_of(p)), copy=False) for p in (q_positions, k_positions))
     return q[..., :, None], k[..., None, :]
 
 

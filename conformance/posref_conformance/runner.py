@@ -85,8 +85,8 @@ class Runner:
         parts: dict[str, list[str]] = {}
         for check in checks:
             parts.setdefault(_function(check), []).append(check)
-        todo, done = _Queue(parts.values()), queue.Queue[Result | BaseException | None]()
-        workers = [threading.Thread(target=self._work, args=(todo, done), daemon=True) for _ in range(self.jobs)]
+        asked, done = _Queue(parts.values()), queue.Queue[Result | BaseException | None]()
+        workers = [threading.Thread(target=self._work, args=(asked, done), daemon=True) for _ in range(self.jobs)]
         for worker in workers:
             worker.start()
         for _ in workers:
@@ -121,11 +121,11 @@ class Runner:
         """Ids of expected failures that are no check's: each makes the run fail."""
         return sorted(set(self.about["expected_failures"]) - set(self.about["known"]))
 
-    def _work(self, todo: _Queue, done: queue.Queue[Result | BaseException | None]) -> None:
+    def _work(self, asked: _Queue, done: queue.Queue[Result | BaseException | None]) -> None:
         """One of several jobs: whole functions until none is left; None at the end."""
         try:
             self._idle.append(self._take() or self._start())
-            while (part := todo.take()) is not None and not self._closed:
+            while (part := asked.take()) is not None and not self._closed:
                 for result in self._run_part(part):
                     done.put(result)
         except BackendError:  # it loads once and not twice: the first job does it all

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from posref._arguments import shown
+from posref._arguments import require_queries_and_keys
 from posref._blocks import blocks
 from posref._each import fewer_digits
 from posref.exact import rounded
@@ -26,15 +26,7 @@ KEPT, VALUES = 1 << 15, 1 << 20  # at most: distinct differences that are kept, 
 
 def outer_positions(q: NDArray[Any], k: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Queries against keys, with an axis for the heads: (..., 1, q, 1) and (..., 1, 1, k)."""
-    for name, p in (("q_positions", q), ("k_positions", k)):
-        if not p.ndim:
-            raise ValueError(f"{name} must have a sequence axis, got {shown(p[()])}")
-    try:
-        np.broadcast_shapes(q.shape[:-1], k.shape[:-1])
-    except ValueError:
-        raise ValueError(
-            f"q_positions and k_positions must have batch axes that broadcast, got {q.shape} and {k.shape}"
-        ) from None
+    require_queries_and_keys(q.shape, k.shape)
     return q[..., None, :, None], k[..., None, None, :]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posref import exact
-from posref._arguments import boolean, choice, floating, integer, number
+from posref._arguments import boolean, choice, floating, integer, number, require_queries_and_keys
 from posref._arguments import positions as checked_positions
 from posref._blocks import ENTRIES, blocks, filled
 from posref._each import as_decimal, each_distinct
@@ -255,13 +255,5 @@ def _outer(q_positions: ArrayLike, k_positions: ArrayLike) -> tuple[NDArray[Any]
     """Whole positions as (..., q, 1) and (..., 1, k)."""
     q = checked_positions(q_positions, "q_positions", whole=True)
     k = checked_positions(k_positions, "k_positions", whole=True)
-    for name, p in (("q_positions", q), ("k_positions", k)):
-        if not p.ndim:
-            raise ValueError(f"{name} must have a sequence axis, got {p[()]}")
-    try:
-        np.broadcast_shapes(q.shape[:-1], k.shape[:-1])
-    except ValueError:
-        raise ValueError(
-            f"q_positions and k_positions must have batch axes that broadcast, got {q.shape} and {k.shape}"
-        ) from None
+    require_queries_and_keys(q.shape, k.shape)
     return q[..., :, None], k[..., None, :]

@@ -61,7 +61,7 @@ VALID: dict[str, Args] = {
 
 MAPS = "rerope_distance self_extend_distance dual_chunk_distance"
 BATCHES = "must have batch axes that broadcast, got (2, 1) and (3, 1)"
-AXIS = "must have a sequence axis, got 3"
+AXIS = "must have a sequence axis, got a scalar"
 LONG = "must fit into the 6 rows of a head from offset"
 
 

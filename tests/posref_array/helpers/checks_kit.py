@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from array_kit import Library
 
+import posref_array
 from posref_array import bind
 from posref_conformance.backend import describe
 from posref_conformance.cases import CASES, checks
@@ -28,6 +30,25 @@ def booleans(*shape: int) -> Callable[[Library], Any]:
 
 def numbers(*values: int) -> Callable[[Library], Any]:
     return lambda lib: lib.make(values, "int64")
+
+
+def caller(good: dict[str, dict[str, Any]]) -> Callable[[Library, str, dict[str, Any]], Any]:
+    """A function that calls one of posref_array with good arguments, some of them changed; what is callable makes an array."""
+
+    def call(lib: Library, function: str, changed: dict[str, Any]) -> Any:
+        given = {**good[function], **changed}
+        made = {name: value(lib) if callable(value) else value for name, value in given.items()}
+        return getattr(posref_array, function)(**made, xp=lib.xp)
+
+    return call
+
+
+def refused(call: Callable[[], Any], error: type[Exception], says: str) -> None:
+    """Demand an error of exactly this type, in one line."""
+    with pytest.raises(error, match=says) as caught:
+        call()
+    assert type(caught.value) is error
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def failures(lib: Library, function: str, change: Callable[..., Any] | None = None) -> list[str]:
