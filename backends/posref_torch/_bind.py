@@ -17,7 +17,8 @@ from torch.autograd import forward_ad
 from posref_array._frequencies import CONSTANTS
 
 for made_on_the_host in CONSTANTS:  # their digits need Decimal, which torch's compiler cannot follow
-    torch.compiler.assume_constant_result(made_on_the_host)  # type: ignore[no-untyped-call]
+    # all that torch.compiler.assume_constant_result does once it has imported the compiler: two seconds for nothing
+    made_on_the_host._dynamo_marked_constant = True  # type: ignore[union-attr]
 
 
 def on_torch(function: Callable[..., Any]) -> Callable[..., Any]:

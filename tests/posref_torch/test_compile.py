@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import posref
 import posref_torch
+from posref_array._frequencies import CONSTANTS
 
 # torch's own compiler imports a part that is made with torch.jit, which torch itself calls deprecated; any other warning fails
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
@@ -139,6 +142,18 @@ def test_a_graph_break_would_be_seen(traced: str) -> None:
 
     with pytest.raises(torch._dynamo.exc.Unsupported):
         torch.compile(function, fullgraph=True, backend=traced)(X, P)
+
+
+def test_constants_are_marked_as_torch_marks_them() -> None:
+    """The mark is set by hand, so that the compiler is imported by those who compile: torch must still mean the same."""
+    marked = torch.compiler.assume_constant_result(lambda: None)
+    assert vars(marked)
+    assert all(vars(function).items() >= vars(marked).items() for function in CONSTANTS)
+
+
+def test_the_compiler_is_imported_by_those_who_compile() -> None:
+    code = "import sys, posref_torch; sys.exit('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
 @pytest.mark.parametrize("scaling", SCALINGS.values(), ids=SCALINGS)
