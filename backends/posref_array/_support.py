@@ -94,6 +94,8 @@ def host_copy(array: Array, xp: Namespace) -> Any:
     """The array's values in NumPy, also from a device where NumPy cannot look."""
     if hasattr(array, "detach"):  # torch
         return np.asarray(array.detach().cpu())
+    if hasattr(array, "get"):  # CuPy, which refuses to be taken for a NumPy array
+        return array.get()
     try:
         return np.asarray(array)
     except RuntimeError:  # the standard has no name for the host; the default device is as near as it gets

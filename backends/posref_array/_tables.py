@@ -10,8 +10,9 @@ turns as exactly as they can, and the addition theorem brings in ``low``, which 
     cos(high + low) = cos high - sin high (low - low^3/6) - cos high low^2/2       up to low^4/24 < 2^-92
 
 What remains is the library's own error of an ulp or two, and a rounding of the correction: DOUBT. It leaves about 2^-26 of the
-entries open, too near to a tie of the result's type. Where values can be looked at (in host memory, not under a compiler or a
-transform) those few are settled by :mod:`posref.exact`; elsewhere they may be the other neighbour.
+entries open, too near to a tie of the result's type. Those few are settled by :mod:`posref.exact`, on the host: making a table
+waits for its device anyway, for the frequencies come from there. Under a compiler or a transform, where there are no values to
+look at, they may be the other neighbour.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from posref_array._frequencies import Number, first_part, second_part
 from posref_array._support import (
     Array,
     Namespace,
+    compiling,
     device_of,
     float64_array,
     host_copy,
-    in_host_memory,
     lacks_float64,
     require_finite,
     require_real,
@@ -54,7 +55,7 @@ def cos_sin(
     high, low = _angle(positions, float64_array(xp, w1, positions), float64_array(xp, w2, positions), xp)
     both = _values(high, low, float(factor), xp)
     tables = tuple(_rounded(t, dtype, xp) for t in both)
-    if isinstance(factor, Decimal) and type_name(dtype) != "float64" and in_host_memory(xp, positions):
+    if isinstance(factor, Decimal) and type_name(dtype) != "float64" and not compiling(xp):
         for i, (table, value) in enumerate(zip(tables, both, strict=True)):
             _settle(table, value, low, positions, frequencies, factor, i, xp)
     return tables[0], tables[1]

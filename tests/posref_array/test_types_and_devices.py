@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_compat.numpy as numpy_xp
 import array_api_strict
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from array_kit import LIBRARIES, Library, U, once, outside, read, type_of
 
 import posref
 import posref_array
-from posref_array._support import type_name
+from posref_array._support import host_copy, type_name
+from posref_conformance.cases import CASES
 
 ON = [pytest.param(lib, dtype, id=f"{lib.name}-{dtype}") for lib in LIBRARIES for dtype in lib.floats]
 DEVICES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1", "no_float64")]
@@ -86,6 +88,47 @@ def test_results_stay_on_the_device(device: Any, function: str) -> None:
     for result in parts(getattr(backend, function)(*calls(strict, "float32", device)[function])):
         assert result.device == device
     assert backend.rope_inv_freq(8).device == backend.alibi_slopes(4).device == device
+
+
+SMALL = {"float16", "bfloat16"}
+
+
+def there(value: Any, device: Any) -> Any:
+    """A case's argument on a device whose values NumPy cannot look at."""
+    if isinstance(value, np.ndarray):
+        return array_api_strict.asarray(np.ascontiguousarray(value), device=device)
+    return value
+
+
+@pytest.mark.parametrize("function", sorted({case.function for case in CASES}))
+def test_every_case_runs_where_numpy_cannot_look(function: str) -> None:
+    device, backend = array_api_strict.Device("device1"), posref_array.bind(array_api_strict)
+    ran = 0
+    for case in CASES:
+        for dtype in set(case.dtypes) - SMALL - {"float32"} if case.function == function else ():
+            for call in case.calls(dtype):
+                if "out" in call.kwargs or any(a.dtype.name in SMALL for a in call.arrays()):
+                    continue  # the standard has no 16-bit types
+                args = [there(a, device) for a in call.args]
+                getattr(backend, function)(*args, **{name: there(a, device) for name, a in call.kwargs.items()})
+                ran += 1
+    assert ran
+
+
+class OfCuPy:
+    """An array as CuPy's are: ``get`` copies it to the host, and NumPy is refused."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def get(self) -> Any:
+        return np.array([3, 5])
+
+
+def test_values_are_read_from_cupys_arrays() -> None:
+    assert host_copy(OfCuPy(), numpy_xp).tolist() == [3, 5]
+    with pytest.raises(TypeError):  # the planted fault: NumPy alone
+        np.asarray(OfCuPy())
 
 
 def test_a_device_without_float64_gets_tables_that_were_made_in_it() -> None:

@@ -15,6 +15,7 @@ import pytest
 import posref
 import posref_array
 import posref_cupy
+from posref_conformance.cases import CASES
 from posref_cupy import _bind, _device
 
 CONTRACT = sorted(set(posref_array.__all__) - {"Backend", "bind"})
@@ -80,6 +81,42 @@ def test_what_posref_array_asks_of_a_namespace_is_in_cupys():
     asked = {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "xp"}
     assert len(asked) > 20
     assert {name for name in asked if not hasattr(array_api_compat.cupy, name)} == set()
+
+
+class CallsOfCuPy(types.ModuleType):
+    """NumPy's namespace, but a call that CuPy's function of that name would not take is an error."""
+
+    def __getattr__(self, name):
+        import array_api_compat.cupy
+        import array_api_compat.numpy
+
+        ours, theirs = getattr(array_api_compat.numpy, name), getattr(array_api_compat.cupy, name)
+        if isinstance(ours, type) or not callable(ours) or not isinstance(theirs, types.FunctionType):
+            return ours  # types and constants; CuPy's ufuncs have no signature to hold a call to
+
+        def call(*args, **kwargs):
+            inspect.signature(theirs).bind(*args, **kwargs)
+            return ours(*args, **kwargs)
+
+        return call
+
+
+@pytest.mark.parametrize("name", sorted({case.function for case in CASES}))
+def test_every_call_is_one_that_cupys_functions_take(name):
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    backend = posref_array.bind(CallsOfCuPy("array_api_compat.numpy"))
+    calls = [c for case in CASES if case.function == name for dtype in case.dtypes[:1] for c in case.calls(dtype)]
+    for call in calls:
+        getattr(backend, name)(*call.args, **call.kwargs)
+    assert calls
+
+
+def test_a_keyword_that_cupy_lacks_would_be_seen():
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    x = np.ones(3)
+    np.sum(x, where=x > 0)
+    with pytest.raises(TypeError, match="where"):
+        CallsOfCuPy("array_api_compat.numpy").sum(x, where=x > 0)
 
 
 def test_bfloat16_is_in_cupys_functions_from_14_on():
