@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -102,6 +103,19 @@ def processes() -> Callable[..., list[int]]:
                 continue  # it has just ended
             if words in command.replace("\0", " ") if words else parent == os.getpid():
                 found.append(int(entry.name))
+        return found
+
+    return find
+
+
+@pytest.fixture
+def left_running(processes: Callable[..., list[int]]) -> Callable[..., list[int]]:
+    """What of ``processes`` stays: one that was killed takes a moment to end, on a busy machine a long one."""
+
+    def find(words: str = "") -> list[int]:
+        end = time.monotonic() + 10
+        while (found := processes(words)) and time.monotonic() < end:
+            time.sleep(0.05)
         return found
 
     return find

@@ -315,7 +315,7 @@ def test_jobs_of_a_backend_that_loads_only_once(run_backend: Callable[..., Any],
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_nothing_is_left_running(
-    run_backend: Callable[..., Any], processes: Callable[..., list[int]], sleep: str, jobs: int
+    run_backend: Callable[..., Any], left_running: Callable[..., list[int]], sleep: str, jobs: int
 ) -> None:
     """Children of a worker that ends, hangs or dies are ended with it, and the worker is no zombie."""
     source = """
@@ -334,5 +334,5 @@ def test_nothing_is_left_running(
         return right.learned(table, positions)
     """
     run_backend(f"command = {sleep!r}\n", source, only=("alibi_slopes", "learned/rows"), timeout=1, jobs=jobs)
-    assert processes(sleep) == []
-    assert processes() == []
+    assert left_running(sleep) == []
+    assert left_running() == []

@@ -148,7 +148,11 @@ def _interrupt(process: subprocess.Popen[str], started: Callable[[], Any]) -> tu
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_gives_the_report_so_far(
-    backend_file: Callable[..., str], processes: Callable[..., list[int]], sleep: str, as_json: bool
+    backend_file: Callable[..., str],
+    processes: Callable[..., list[int]],
+    left_running: Callable[..., list[int]],
+    sleep: str,
+    as_json: bool,
 ) -> None:
     path = backend_file(f"command = {sleep!r}\n", SLOW)
     process = _start("check", path, "--only", "alibi_slopes", "--timeout", "60", *(["--json"] if as_json else []))
@@ -161,17 +165,20 @@ def test_ctrl_c_gives_the_report_so_far(
         assert [c["id"] for c in report["checks"]] == ["alibi_slopes/heads-1/default", "alibi_slopes/heads-2/default"]
     else:
         assert out.splitlines()[-1] == "interrupted, so far yes: 2 checks passed"
-    assert processes(sleep) == []
+    assert left_running(sleep) == []
 
 
 def test_ctrl_c_while_a_backend_is_imported(
-    backend_file: Callable[..., str], processes: Callable[..., list[int]], sleep: str
+    backend_file: Callable[..., str],
+    processes: Callable[..., list[int]],
+    left_running: Callable[..., list[int]],
+    sleep: str,
 ) -> None:
     path = backend_file(f"import subprocess\nsubprocess.run({sleep.split()!r})\n")
     process = _start("check", path)
     _, err = _interrupt(process, lambda: processes(sleep))
     assert (process.returncode, err.strip()) == (2, "posref: interrupted")
-    assert processes(sleep) == []
+    assert left_running(sleep) == []
 
 
 def test_a_reader_that_goes_away_is_no_verdict() -> None:
@@ -197,7 +204,10 @@ def test_a_full_disk_is_one_line(posref_command: Callable[..., Any]) -> None:
 
 
 def test_an_import_that_hangs_is_given_up(
-    backend_file: Callable[..., str], monkeypatch: pytest.MonkeyPatch, processes: Callable[..., list[int]], sleep: str
+    backend_file: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    left_running: Callable[..., list[int]],
+    sleep: str,
 ) -> None:
     from posref_conformance import process, runner
     from posref_conformance.backend import BackendError
@@ -206,4 +216,4 @@ def test_an_import_that_hangs_is_given_up(
     path = backend_file(f"import subprocess\nsubprocess.run({sleep.split()!r})\n")
     with pytest.raises(BackendError, match=r"was not imported within 2 s$"):
         runner.Runner(path)
-    assert processes(sleep) == []
+    assert left_running(sleep) == []
