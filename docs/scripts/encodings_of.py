@@ -141,9 +141,8 @@ def _list(title: str, items: tuple[str, ...]) -> str:
 
 def _registered(encoding: Encoding) -> tuple[str, ...]:
     """Its places in the register, where each reading is computed."""
-    links = (f"[{d.title}](../disagreements.md#{d.id})" for d in REGISTER if encoding.id in d.encodings)
-    told = " ".join(links)
-    return (f"In the register, with each reading computed: {told}",) if told else ()
+    links = [f"\n    - [{d.title}](../disagreements.md#{d.id})" for d in REGISTER if encoding.id in d.encodings]
+    return ("In the register, with each reading computed:" + "".join(links),) if links else ()
 
 
 def _checks(encoding: Encoding) -> str:
