@@ -263,6 +263,43 @@ def test_of_right_results_nothing_is_said_even_if_they_are_called_wrong(function
     assert diagnose(lambda _: backend, asked) == []
 
 
+def _float32_angles(positions: Any, inv_freq: Any) -> Any:
+    angle = np.asarray(positions, dtype=np.float32)[..., None] * np.asarray(inv_freq, dtype=np.float32)
+    return np.cos(angle).astype(inv_freq.dtype), np.sin(angle).astype(inv_freq.dtype)
+
+
+def _attention_in_float32(q: Any, k: Any, v: Any) -> Any:
+    return right.attention(*(t.astype(np.float32) for t in (q, k, v))).astype(q.dtype)
+
+
+def _rotation_in_float16(x: Any, cos: Any, sin: Any) -> Any:
+    a, b = np.split(x.astype(np.float16), 2, axis=-1) if x.shape[-1] == 2 * cos.shape[-1] else (None, None)
+    if a is None:
+        raise NotImplementedError
+    c, s = cos.astype(np.float16), sin.astype(np.float16)
+    return np.concatenate([a * c - b * s, a * s + b * c], axis=-1).astype(x.dtype)
+
+
+def _base_10001(positions: Any, inv_freq: Any) -> Any:
+    turned = inv_freq * (10000 / 10001) ** np.linspace(0, 1, inv_freq.size)
+    return right.rope_cos_sin(positions, turned.astype(inv_freq.dtype))
+
+
+@pytest.mark.parametrize(
+    ("imprecise", "function", "dtype", "named"),
+    [
+        (_float32_angles, "rope_cos_sin", "float64", ["as-exact-as-float32"]),
+        (_attention_in_float32, "attention", "float64", ["as-exact-as-float32"]),
+        (_rotation_in_float16, "rope_apply", "float32", ["as-exact-as-float16"]),
+        (_base_10001, "rope_cos_sin", "float64", []),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_what_is_only_less_exact(imprecise: Callable[..., Any], function: str, dtype: str, named: list[str]) -> None:
+    backend = describe("less exact", SimpleNamespace(**{function: imprecise}, dtypes=[dtype]))
+    assert [e.id for e in _named(backend, function) if e.id.startswith("as-exact-as")] == named
+
+
 def test_of_noise_nothing_is_said() -> None:
     def rope_apply(x: Any, cos: Any, sin: Any, **kwargs: Any) -> Any:
         return np.random.default_rng(x.size).normal(size=x.shape).astype(x.dtype)

@@ -12,7 +12,7 @@ from posref_conformance import verdict
 from posref_conformance.arrays import arrays_of
 from posref_conformance.backend import Backend
 from posref_conformance.case import Call, Case
-from posref_conformance.diagnosis import _candidates, _shapes
+from posref_conformance.diagnosis import _candidates, _precision, _shapes
 from posref_conformance.diagnosis._outcome import Asked, Failure, Outcome, Values, asked, outcome
 from posref_conformance.faults import Fault
 from posref_conformance.faults._fault import Functions, library
@@ -70,7 +70,8 @@ def diagnose(
     found = _ranked(_candidates.singles(name), failures, right)
     named = [Explanation(f.id, f.sentence, f.fix, checks) for f, checks in found]
     if not named or len(named[0].checks) < len(failures):
-        named = sorted([*named, *_patterns(failures)], key=lambda e: -len(e.checks))
+        told = [*named, *_patterns(failures), *_less_exact(failures)]
+        named = sorted(told, key=lambda e: -len(e.checks))
     if not named or len(named[0].checks) < len(failures):
         named = sorted([*named, *_pairs(name, [f for f, _ in found], failures, right)], key=lambda e: -len(e.checks))
     return named[:SHOWN]
@@ -188,3 +189,15 @@ def _patterns(failures: list[Failure]) -> list[Explanation]:
         if 2 * len(checks) > len(failures):
             found.append(Explanation(pattern.id, pattern.sentence, pattern.fix, checks))
     return found
+
+
+def _less_exact(failures: list[Failure]) -> list[Explanation]:
+    """The first narrower type for which nearly all would be right."""
+    for kind in _precision.TYPES:
+        errors = {f.id: _precision.as_exact_as(kind, f) for f in failures}
+        checks = tuple(check for check, error in errors.items() if error <= 1)
+        if 2 * len(checks) > len(failures) and max(errors[check] for check in checks) > _precision.TELLING:
+            sentence = f"Your results are as exact as {kind} allows, and what was given is wider."
+            fix = f"Look for what is made or kept in {kind}, angles first; if no more is meant, say so in the backend's dtypes."
+            return [Explanation(f"as-exact-as-{kind}", sentence, fix, checks)]
+    return []
