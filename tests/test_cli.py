@@ -105,6 +105,19 @@ def test_a_failure_says_what_it_takes_to_see_it_again(run: Run, tmp_path: Path) 
     ]
 
 
+def test_what_a_backend_lacks_is_one_line(run: Run, tmp_path: Path) -> None:
+    name = _write(tmp_path, "from posref_array.on_numpy import backend as right\nalibi_slopes = right.alibi_slopes\n")
+    few, many = run("check", name, "--family", "logits"), run("check", name)
+    assert few.stdout.splitlines()[1:] == [
+        "not implemented: log_n_scale, inkling_scale, ssmax_scale, llama4_scale, length_scale",
+        "no: nothing ran; the backend has none of the functions that were asked for",
+    ]
+    _, head, row, lacking, verdict = many.stdout.splitlines()
+    assert [line.split()[0] for line in (head, row)] == ["function", "alibi_slopes"]
+    assert lacking.startswith("not implemented: rope_inv_freq, rope_attention_factor, rope_cos_sin, rope_table and ")
+    assert verdict.startswith("yes: ")
+
+
 # --- 2 --------------------------------------------------------------------------------------------------------------
 
 UNANSWERED = {

@@ -20,6 +20,7 @@ from posref_conformance.verdict import EXPECTED_FAILURE, FAILED, NOT_IMPLEMENTED
 
 SCHEMA = 1
 SHOWN = 5  # failures of one function that are shown in full, and warnings
+NAMES = 4  # functions that are not implemented
 LEAST = 70  # columns that the table takes; a narrower terminal breaks its lines, so that no number is cut
 
 
@@ -35,6 +36,11 @@ class Line:
     expected_failures: int
     worst: float | None
     profile: str | None
+
+    @property
+    def ran(self) -> int:
+        """Checks that are implemented."""
+        return self.checks - self.not_implemented
 
 
 @dataclass(frozen=True)
@@ -102,9 +108,14 @@ class Report:
         table.add_column("function", no_wrap=True)
         for name in ("passed", "not impl.", "worst", "precision"):
             table.add_column(name, justify="right" if name != "precision" else "left", no_wrap=True)
-        for line in self.lines():
-            table.add_row(*_cells(line))
-        console.print(table, crop=False)
+        lines = self.lines()
+        for line in lines:
+            if line.ran:
+                table.add_row(*_cells(line))
+        if table.rows:
+            console.print(table, crop=False)
+        if absent := [line for line in lines if not line.ran]:
+            _say(console, f"[dim]not implemented: {_several([line.function for line in absent])}[/]")
         for name in dict.fromkeys(r.id.partition("/")[0] for r in self.failures()):
             self._print_failures(console, [r for r in self.failures() if r.id.partition("/")[0] == name])
         warnings = self._warnings()
@@ -167,16 +178,21 @@ def _line(name: str, results: Sequence[Result]) -> Line:
 
 
 def _cells(line: Line) -> tuple[str, ...]:
-    ran = line.checks - line.not_implemented
-    colour = "dim" if not ran else "red" if line.failed else "green"
     precision = "exact" if line.worst == 0 and line.profile is None else line.profile or "within bound"
     return (
-        f"[{colour}]{line.function}[/]",
-        f"{line.passed}/{ran}" if ran else "-",
+        f"[{'red' if line.failed else 'green'}]{line.function}[/]",
+        f"{line.passed}/{line.ran}",
         str(line.not_implemented) if line.not_implemented else "-",
-        _times(line.worst) if ran else "-",
-        "-" if not ran else "fails" if line.failed else precision,
+        _times(line.worst),
+        "fails" if line.failed else precision,
     )
+
+
+def _several(names: list[str]) -> str:
+    """Names, or the first few of them and how many there are more."""
+    shown = names if len(names) <= NAMES + 1 else names[:NAMES]
+    more = f" and {len(names) - len(shown)} more functions" if len(names) > len(shown) else ""
+    return ", ".join(shown) + more
 
 
 def _what(r: Result) -> str:
