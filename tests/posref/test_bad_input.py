@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import copy
+import ast
 from pathlib import Path
 from typing import Any
 
-import pytest
-from bad_calls import ONES, RAGGED, Args, Bad, a_number, arguments, check, covered, lacking, names, numbers, public
+from bad_calls import (
+    ONES,
+    RAGGED,
+    Args,
+    Bad,
+    a_number,
+    arguments,
+    covered,
+    lacking,
+    numbers,
+    public,
+    table_tests,
+)
 
 import posref
 
@@ -37,18 +48,7 @@ CASES: list[Bad] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(public("judge").items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", public("judge"))
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(VALID, CASES, "judge")
 
 
 def test_an_argument_that_escapes_is_noticed() -> None:
@@ -57,15 +57,23 @@ def test_an_argument_that_escapes_is_noticed() -> None:
     assert arguments([("attention", attention)]) - covered(CASES) == {("attention", "colour")}
 
 
+def tables() -> set[str]:
+    """The modules whose functions have a table of bad calls, here and in the files beside."""
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in Path(__file__).parent.rglob("test_*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    made = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == table_tests.__name__]
+    return {a.value for call in made for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
+
+
+def without_table(modules: set[str]) -> set[str]:
+    return set(public("")) - {name for module in modules for name in public(module)}
+
+
 def test_every_public_function_has_its_table() -> None:
-    groups = {getattr(posref, name).__module__.split(".")[1] for name in posref.__all__ if name not in NO_CALLS}
-    here = Path(__file__).parent
-    elsewhere = {"judge", "linear_judge", "logits", "positions"}  # here and in test_logits, test_distance_bad_input
-    assert {group for group in groups if not (here / group / "test_bad_input.py").exists()} == elsewhere
-    assert sum(len(public(group)) for group in groups) == len(posref.__all__) - len(NO_CALLS)
-
-
-NO_CALLS = ("Scaling", "__version__")  # a union of types, and a string
+    assert set(public("")) >= set(posref.__all__) - {"Scaling", "__version__"}  # a union of types, and a string
+    of_files = set(public("models"))  # bad in ways of their own: models/test_bad_input.py
+    assert without_table(tables()) == of_files
+    assert without_table(tables() - {"rotary.grids"}) == of_files | {"grid_coordinates", "grid_positions"}
 
 
 def test_a_message_that_lacks_something_is_noticed() -> None:

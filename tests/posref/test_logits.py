@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -17,14 +16,10 @@ from bad_calls import (
     a_flag,
     a_number,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -359,15 +354,4 @@ CASES: list[Bad] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(public("logits").items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", public("logits"))
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(VALID, CASES, "logits")

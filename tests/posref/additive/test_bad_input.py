@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
-import pytest
 from bad_calls import (
     NAN,
     ONES,
@@ -16,17 +13,11 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
-
-import posref
 
 # Calls that work: what the bad ones change.
 VALID: dict[str, Args] = {
@@ -200,15 +191,4 @@ CASES: list[Bad] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(public("additive").items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", public("additive"))
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(VALID, CASES, "additive")

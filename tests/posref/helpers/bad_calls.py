@@ -156,3 +156,24 @@ def arguments(functions: Iterable[tuple[str, Callable[..., Any]]]) -> set[tuple[
 def covered(cases: list[Bad]) -> set[tuple[str, str]]:
     """Arguments that are bad on their own in some case."""
     return {(function, name) for function, changes, *_ in cases if len(changes) == 1 for name in changes}
+
+
+# --- the tests of a table --------------------------------------------------------------------------------------------
+
+
+def table_tests(valid: dict[str, Args], cases: list[Bad], *modules: str) -> tuple[Callable[..., None], ...]:
+    """Each call fails as its line says; no argument of the functions of ``modules`` escapes; what is changed works."""
+    functions = {name: function for module in modules for name, function in public(module).items()}
+
+    @pytest.mark.parametrize("bad", cases, ids=names(cases))
+    def test_bad_input(bad: Bad) -> None:
+        check(valid, bad)
+
+    def test_no_argument_escapes() -> None:
+        assert arguments(functions.items()) == covered(cases)
+
+    @pytest.mark.parametrize("function", functions)
+    def test_the_unchanged_call_works(function: str) -> None:
+        assert getattr(posref, function)(**copy.deepcopy(valid[function])) is not None
+
+    return test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works

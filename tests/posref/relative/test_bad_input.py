@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
-import pytest
 from bad_calls import (
     ONES,
     Args,
@@ -16,16 +14,12 @@ from bad_calls import (
     a_word,
     an_integer,
     arguments,
-    check,
     covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
-
-import posref
 
 HERE, INDEX = np.arange(3), np.zeros((3, 5), int)
 
@@ -155,22 +149,9 @@ DEBERTA: list[Bad] = [
 CASES = [*ROWS, *PRODUCTS, *DEBERTA]
 
 
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-MODULES = ("rows", "gathered", "disentangled")  # the others: test_content_bad_input
-FUNCTIONS = {name: function for module in MODULES for name, function in public(f"relative.{module}").items()}
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(FUNCTIONS.items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID, CASES, "relative.rows", "relative.gathered", "relative.disentangled"
+)
 
 
 def test_an_argument_that_escapes_is_noticed() -> None:

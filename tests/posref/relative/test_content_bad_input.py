@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
-import pytest
 from bad_calls import (
     INF,
     NAN,
@@ -16,16 +13,10 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
-    public,
     several,
+    table_tests,
 )
-
-import posref
 
 # Calls that work: what the bad ones change.
 VALID: dict[str, Args] = {
@@ -129,19 +120,12 @@ SCORES: list[Bad] = [
 ]  # fmt: skip
 
 CASES = [*BIASES, *SCORES]
-MODULES = ("decomposed", "gates", "forgetting", "contextual", "householder")
-FUNCTIONS = {name: function for module in MODULES for name, function in public(f"relative.{module}").items()}
-
-
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(FUNCTIONS.items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID,
+    CASES,
+    "relative.decomposed",
+    "relative.gates",
+    "relative.forgetting",
+    "relative.contextual",
+    "relative.householder",
+)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-import pytest
 from bad_calls import (
     INF,
     NAN,
@@ -17,19 +12,11 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
-
-import posref
-
-MODULES = ("rotary.axes", "rotary.axis_maps", "rotary.grids", "rotary.mixed", "rotary.channelwise")
 
 # Calls that work: what the bad ones change.
 VALID: dict[str, Args] = {
@@ -223,20 +210,6 @@ GRIDS: list[Bad] = [
 CASES: list[Bad] = [*MAPS, *TABLES, *MIXED, *CHANNELS, *GRIDS]
 
 
-def functions() -> dict[str, Callable[..., Any]]:
-    return {name: function for module in MODULES for name, function in public(module).items()}
-
-
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(functions().items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", VALID)
-def test_the_unchanged_call_works(function: str) -> None:
-    assert function in functions()
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID, CASES, "rotary.axes", "rotary.axis_maps", "rotary.grids", "rotary.mixed", "rotary.channelwise"
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -17,23 +16,13 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
 
 import posref
-
-
-def functions() -> dict[str, Any]:
-    """Those of one axis; test_axes_bad_input.py has the others."""
-    modules = ("frequencies", "history", "magnitudes", "pixels", "rotation", "tables")
-    return {n: f for m in modules for n, f in public(f"rotary.{m}").items()}
 
 
 def read_only(*shape: int) -> Any:
@@ -232,18 +221,16 @@ ROTATION: list[Bad] = [
 CASES = [*FREQUENCIES, *HISTORY, *FACTORS, *ROTATION]
 
 
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(functions().items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", functions())
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID,
+    CASES,
+    "rotary.frequencies",
+    "rotary.history",
+    "rotary.magnitudes",
+    "rotary.pixels",
+    "rotary.rotation",
+    "rotary.tables",
+)
 
 
 @pytest.mark.parametrize("bad", ["64", None, True, 64.0, 0, -1])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
-import pytest
 from bad_calls import (
     INF,
     NAN,
@@ -17,17 +15,11 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
     numbers,
     positions,
-    public,
     several,
+    table_tests,
 )
-
-import posref
 
 HERE = np.arange(3)
 
@@ -313,7 +305,9 @@ LINEAR: list[Bad] = [
 ]  # fmt: skip
 
 CASES = [*DISTANCES, *SCORES, *XPOS, *FOPE, *POPE, *WEIGHTS, *PACKED, *PADDED, *LINEAR]
-MODULES = (
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID,
+    CASES,
     "rotary.distance",
     "rotary.xpos",
     "rotary.fope",
@@ -322,18 +316,3 @@ MODULES = (
     "positions",
     "linear_judge",
 )
-FUNCTIONS = {name: function for module in MODULES for name, function in public(module).items()}
-
-
-@pytest.mark.parametrize("bad", CASES, ids=names(CASES))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(FUNCTIONS.items()) == covered(CASES)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_unchanged_call_works(function: str) -> None:
-    assert getattr(posref, function)(**copy.deepcopy(VALID[function])) is not None

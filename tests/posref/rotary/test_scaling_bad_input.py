@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 from bad_calls import (
@@ -15,12 +13,8 @@ from bad_calls import (
     a_number,
     a_word,
     an_integer,
-    arguments,
-    check,
-    covered,
-    names,
-    public,
     several,
+    table_tests,
 )
 
 import posref
@@ -112,23 +106,9 @@ RECORDS += [
     *a_word("ProportionalScaling", "rounding", "floor", "ceil"),
 ]  # fmt: skip
 
-HERE = {
-    n: f for module in ("scaling", "blended_scaling", "dynamic_scaling") for n, f in public(f"rotary.{module}").items()
-}
-
-
-@pytest.mark.parametrize("bad", RECORDS, ids=names(RECORDS))
-def test_bad_input(bad: Bad) -> None:
-    check(VALID, bad)
-
-
-def test_no_argument_escapes() -> None:
-    assert arguments(HERE.items()) == covered(RECORDS)
-
-
-@pytest.mark.parametrize("record", HERE)
-def test_the_unchanged_call_works(record: str) -> None:
-    assert getattr(posref, record)(**copy.deepcopy(VALID[record])) is not None
+test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
+    VALID, RECORDS, "rotary.scaling", "rotary.blended_scaling", "rotary.dynamic_scaling"
+)
 
 
 @pytest.mark.parametrize("record", ["DynamicNTKScaling", "YarnScaling", "Llama3Scaling", "LongRopeScaling"])
