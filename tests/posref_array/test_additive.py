@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from array_kit import LIBRARIES, Library, read
-from checks_kit import caller, failures, floats, numbers, off, refused, whole
+from checks_kit import Bad, Good, caller, floats, numbers, on_every_library, whole
 
 import posref
 import posref_array
@@ -26,17 +24,10 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_values(lib: Library, function: str) -> None:
-    assert failures(lib, function) == []
-    assert failures(lib, function, off) != []
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 
-GOOD: dict[str, dict[str, Any]] = {
+GOOD: Good = {
     "sinusoidal": {"positions": whole(3), "dim": 4},
     "timestep_embedding": {"timesteps": whole(3), "dim": 4},
     "learned": {"table": floats(3, 4), "positions": whole(3)},
@@ -50,7 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 MASK = "mask must be booleans, or integers 0 and 1, got"
 
-BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+BAD: Bad = [
     ("sinusoidal", {"dim": 3, "odd": "zero", "endpoint": True}, ValueError, "dim must be > 3 with endpoint=True"),
     ("sinusoidal", {"odd": "pad"}, ValueError, "odd must be one of 'error', 'zero', 'split', got 'pad'"),
     ("sinusoidal", {"gain": "1"}, TypeError, "gain must be a finite number, got '1'"),
@@ -94,16 +85,7 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 call = caller(GOOD)
 
 
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
-    call(lib, function, {})
-
-
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
-    refused(lambda: call(lib, function, changed), error, says)
+test_values, test_the_calls_that_are_changed_work, test_bad_input = on_every_library(FUNCTIONS, GOOD, BAD)
 
 
 @pytest.mark.parametrize("function", ["mask_positions", "mask_coordinates"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from array_kit import LIBRARIES, Library
-from checks_kit import booleans, caller, failures, floats, off, refused, whole
+from checks_kit import Bad, Good, booleans, caller, floats, on_every_library, whole
 
 FUNCTIONS = (
     "alibi_bias",
@@ -27,16 +25,9 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_values(lib: Library, function: str) -> None:
-    assert failures(lib, function) == []
-    assert failures(lib, function, off) != []
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
 
-GOOD: dict[str, dict[str, Any]] = {
+GOOD: Good = {
     "alibi_slopes": {"num_heads": 6},
     "alibi_bias": {"slopes": floats(2), "q_positions": whole(3), "k_positions": whole(4)},
     "query_positions": {"num_queries": 2, "num_keys": 5},
@@ -53,7 +44,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "cosine_scale": {"log_scale": floats(3)},
     "position_mlp": {"features": floats(5, 2), "w1": floats(4, 2), "b1": floats(4), "w2": floats(3, 4)},
 }
-BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+BAD: Bad = [
     ("alibi_slopes", {"bias_max": 0}, ValueError, "bias_max must be a finite number > 0, got 0"),
     ("alibi_slopes", {"rule": "mpt"}, ValueError, "rule must be one of 'released', 'geometric', got 'mpt'"),
     ("alibi_slopes", {"scale": "8"}, TypeError, "scale must be a finite number, got '8'"),
@@ -112,16 +103,7 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 call = caller(GOOD)
 
 
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
-    call(lib, function, {})
-
-
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
-    refused(lambda: call(lib, function, changed), error, says)
+test_values, test_the_calls_that_are_changed_work, test_bad_input = on_every_library(FUNCTIONS, GOOD, BAD)
 
 
 @pytest.mark.parametrize("row", [-2, 9])

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from checks_kit import Bad, Good, booleans, floats, on_every_library, whole
 
-import pytest
-from array_kit import LIBRARIES, Library
-from checks_kit import booleans, caller, failures, floats, off, refused, whole
-
-GOOD: dict[str, dict[str, Any]] = {
+GOOD: Good = {
     "decomposed_bias": {
         "q": floats(6, 4),
         "height_table": floats(3, 4),
@@ -31,7 +27,7 @@ GOOD: dict[str, dict[str, Any]] = {
 HEADS = r"must have one number for each of 2 heads, got shape \(3,\)"
 FLOATING = "must be a floating array, got type"
 
-BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+BAD: Bad = [
     ("decomposed_bias", {"q": whole(6, 4)}, TypeError, f"q {FLOATING}"),
     ("decomposed_bias", {"q": floats(5, 4)}, ValueError, r"q must be \(..., 6, d\) for q_size \(2, 3\), got shape"),
     ("decomposed_bias", {"height_table": floats(5, 4)}, ValueError, r"height_table must be \(3, 4\), resampled where"),
@@ -61,23 +57,4 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 ]
 
 
-call = caller(GOOD)
-
-
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_values(lib: Library, function: str) -> None:
-    assert failures(lib, function) == []
-    assert failures(lib, function, off) != []
-
-
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
-    call(lib, function, {})
-
-
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
-    refused(lambda: call(lib, function, changed), error, says)
+test_values, test_the_calls_that_are_changed_work, test_bad_input = on_every_library(GOOD, GOOD, BAD)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from array_kit import LIBRARIES, Library
-from checks_kit import caller, failures, floats, numbers, off, refused, whole
+from checks_kit import Bad, Good, caller, floats, numbers, on_every_library, whole
 
-GOOD: dict[str, dict[str, Any]] = {
+GOOD: Good = {
     "relative_index": {"relative_position": whole(3), "left": 2, "right": 1},
     "relative_shift": {"x": floats(3, 5), "num_keys": 4},
     "relative_bias": {"x": floats(3, 4), "table": floats(6, 4), "index": whole(3, 5)},
@@ -25,7 +23,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 INTEGERS = "index must be an array of integers, got type"
 
-BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+BAD: Bad = [
     ("relative_index", {"relative_position": floats(3)}, TypeError, "relative_position must be an array of integers"),
     ("relative_index", {"left": -1}, ValueError, "left must be an integer >= 0, got -1"),
     ("relative_index", {"right": 2.0}, TypeError, "right must be an integer >= 0, got 2.0"),
@@ -69,23 +67,7 @@ ROWLESS = ("relative_bias", "relative_values", "relative_scores")
 call = caller(GOOD)
 
 
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_values(lib: Library, function: str) -> None:
-    assert failures(lib, function) == []
-    assert failures(lib, function, off) != []
-
-
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
-    call(lib, function, {})
-
-
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
-    refused(lambda: call(lib, function, changed), error, says)
+test_values, test_the_calls_that_are_changed_work, test_bad_input = on_every_library(GOOD, GOOD, BAD)
 
 
 @pytest.mark.parametrize("function", ROWLESS)

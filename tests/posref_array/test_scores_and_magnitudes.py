@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 from array_kit import LIBRARIES, Library
-from checks_kit import booleans, failures, floats, numbers, off, refused, whole
+from checks_kit import Bad, Good, booleans, caller, floats, numbers, on_every_library, whole
 
 import posref
 import posref_array
@@ -33,16 +32,9 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_values(lib: Library, function: str) -> None:
-    assert failures(lib, function) == []
-    assert failures(lib, function, off) != []
-
-
 # --- bad input -------------------------------------------------------------------------------------------------------
 
-GOOD: dict[str, dict[str, Any]] = {
+GOOD: Good = {
     "rope_pixel_freq": {"dim": 8, "max_freq": 10.0},
     "log_n_scale": {"positions": whole(3), "length": 4},
     "ssmax_scale": {"positions": whole(3), "s": floats(2)},
@@ -69,7 +61,7 @@ GOOD: dict[str, dict[str, Any]] = {
 WHOLE_MAPS = ("rerope_distance", "self_extend_distance", "dual_chunk_distance")
 TURNING = {"q_positions": whole(3), "k_positions": whole(5), "inv_freq": floats(2)}
 
-BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+BAD: Bad = [
     ("rope_pixel_freq", {"dim": 7}, ValueError, "dim must be a positive even integer, got 7"),
     ("rope_pixel_freq", {"max_freq": 0.0}, ValueError, "max_freq must be a finite number > 0, got 0.0"),
     ("rope_pixel_freq", {"spacing": "cubic"}, ValueError, "spacing must be one of 'linear', 'log', got 'cubic'"),
@@ -143,23 +135,10 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-def call(lib: Library, function: str, changed: dict[str, Any]) -> Any:
-    given = {**GOOD[function], **changed}
-    made = {name: value(lib) if callable(value) else value for name, value in given.items()}
-    takes_xp = function != "length_scale"
-    return getattr(posref_array, function)(**made, **({"xp": lib.xp} if takes_xp else {}))
+call = caller(GOOD)
 
 
-@pytest.mark.parametrize("function", GOOD)
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-def test_the_calls_that_are_changed_work(lib: Library, function: str) -> None:
-    call(lib, function, {})
-
-
-@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.name)
-@pytest.mark.parametrize(("function", "changed", "error", "says"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_bad_input(lib: Library, function: str, changed: dict[str, Any], error: type[Exception], says: str) -> None:
-    refused(lambda: call(lib, function, changed), error, says)
+test_values, test_the_calls_that_are_changed_work, test_bad_input = on_every_library(FUNCTIONS, GOOD, BAD)
 
 
 @pytest.mark.parametrize("function", ["log_n_scale", "ssmax_scale", "llama4_scale", "inkling_scale"])
