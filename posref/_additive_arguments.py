@@ -120,13 +120,13 @@ def resampling_rule(
 ) -> tuple[float, float]:
     """The cubic kernel's parameter and the offset, once the five are known to fit each other."""
     choice(kernel, "kernel", KERNELS)
-    a, more = number(cubic_a, "cubic_a"), number(offset, "offset", above=-1)
+    stretches, more = boolean(antialias, "antialias"), number(offset, "offset", above=-1)
+    a = (-0.5 if stretches else -0.75) if cubic_a is None else number(cubic_a, "cubic_a")
     if boolean(align_corners, "align_corners"):
-        if boolean(antialias, "antialias"):
+        if stretches:
             raise ValueError("align_corners must be False with antialias=True, got True")
         if more:
             raise ValueError(f"offset must be 0 with align_corners=True, got {shown(offset)}")
-    boolean(antialias, "antialias")
     return a, more
 
 

@@ -110,7 +110,7 @@ ADDITIVE: tuple[Encoding, ...] = (
             ("vit, deit, mae in transformers", "sizes=(4, 8), new_sizes=(5, 7)"),
             ("vit with a class token", "sizes=(1, 31), new_sizes=(5, 7), prefix=1"),
             ("dino, dinov2", "sizes=(4, 8), new_sizes=(5, 7), offset=0.1"),
-            ("timm", "sizes=(4, 8), new_sizes=(5, 7), antialias=True, cubic_a=-0.5"),
+            ("timm", "sizes=(4, 8), new_sizes=(5, 7), antialias=True"),
             ("siglip-2", "sizes=(4, 8), new_sizes=(5, 7), kernel='linear', antialias=True"),
             ("qwen3-vl, big_vision", "sizes=(4, 8), new_sizes=(5, 7), kernel='linear', align_corners=True"),
             ("paddleocr-vl", "sizes=(4, 8), new_sizes=(5, 7), kernel='linear'"),

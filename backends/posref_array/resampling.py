@@ -15,7 +15,7 @@ def resample_table(
     new_sizes: Sequence[int],
     *,
     kernel: str = "cubic",
-    cubic_a: float = -0.75,
+    cubic_a: float | None = None,
     antialias: bool = False,
     align_corners: bool = False,
     offset: float = 0.0,

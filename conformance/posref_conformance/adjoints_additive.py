@@ -29,7 +29,7 @@ def _learned(a: Asked) -> Gradient:
 def _resampled(a: Asked) -> Gradient:
     options = {name: v for name, v in a.given.items() if name != "table"}
     weights = posref.resample_table(np.eye(len(a["table"])), **options)  # (new rows, rows)
-    slope = 2 * (2 + abs(a.given["cubic_a"])) if a.given["kernel"] == "cubic" else 2.0
+    slope = 2 * (2 + abs(a.given["cubic_a"] or -0.75)) if a.given["kernel"] == "cubic" else 2.0
     centres = sum(slope * 4 * (s + 1) for s in a.given["sizes"])
     value, size, whole = weights.T @ a.g, np.abs(weights).T @ np.abs(a.g), np.abs(a.g).sum(axis=0)
     terms = len(weights) + 16

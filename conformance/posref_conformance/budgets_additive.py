@@ -122,7 +122,7 @@ def _resampled(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> B
     (_, old, new), given = call.args, {k: v for k, v in call.kwargs.items() if k != "prefix"}
     prefix, cubic = call.kwargs.get("prefix", 0), given.get("kernel", "cubic") == "cubic"
     rows = np.abs(values_of(call, 0))[prefix:]
-    slope = 2 * (2 + abs(given.get("cubic_a", -0.75))) if cubic else 2.0
+    slope = 2 * (2 + abs(given.get("cubic_a") or -0.75)) if cubic else 2.0  # of the steeper default
     size, taps, centres = rows.reshape(*old, rows.shape[1]), 0.0, 0.0
     for axis, (s, n) in enumerate(zip(old, new, strict=True)):
         weights = np.abs(posref.resample_table(np.eye(s), (s,), (n,), **given))

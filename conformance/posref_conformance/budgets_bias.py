@@ -16,6 +16,8 @@ Look-ups and indices are equal. The others:
     perceptron     n features: a hidden value errs by (n + 2) u (sum |w1| |x| + |b1|), the activation keeps that and adds 4 u of
                    itself (silu grows by 1.1 at most); the sum over the hidden values as before. The logistic function has slope
                    1/4. In the native profile inputs, hidden values and result are rounded to the features' type besides.
+
+In the native profile ALiBi, KERPLE and the cosine scale are computed in the result's type: u is that type's.
 """
 
 from __future__ import annotations
@@ -47,6 +49,12 @@ def relative(roundings: float, y: NDArray[Any], dtype: str) -> Bounds:
     return {ONE: [roundings * working_roundoff(dtype) * np.abs(y) + last_rounding(dtype, y)]}
 
 
+def in_either_type(bound: Callable[[float], Bound], y: NDArray[Any], dtype: str) -> Bounds:
+    """All in the working type, or `native`: all in that of the result; and the cast."""
+    last = last_rounding(dtype, y)
+    return {"float32": [bound(working_roundoff(dtype)) + last], "native": [bound(ROUNDOFF[dtype]) + last]}
+
+
 def _slopes(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     count = call.args[0]
     power = count if call.kwargs.get("rule") == "geometric" else 2 ** (count.bit_length() - 1)
@@ -57,7 +65,8 @@ def _slopes(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Boun
 
 
 def _alibi(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    return relative(3 if call.kwargs.get("form") == "sqrt" else 2, expected[0], dtypes[0])
+    roundings, y = 3 if call.kwargs.get("form") == "sqrt" else 2, expected[0]
+    return in_either_type(lambda u: roundings * u * np.abs(y), y, dtypes[0])
 
 
 def _t5(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
@@ -72,7 +81,8 @@ def _log_offset(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> 
 
 
 def _cosine_scale(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    return relative(4 + 2 * abs(np.log(call.kwargs.get("largest", 100.0))), expected[0], dtypes[0])
+    roundings, y = 4 + 2 * abs(np.log(call.kwargs.get("largest", 100.0))), expected[0]
+    return in_either_type(lambda u: roundings * u * np.abs(y), y, dtypes[0])
 
 
 def _distances(q: NDArray[Any], k: NDArray[Any]) -> Bound:
@@ -82,12 +92,12 @@ def _distances(q: NDArray[Any], k: NDArray[Any]) -> Bound:
 
 def _kerple(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     r1, r2 = (np.abs(values_of(call, i))[:, None, None] for i in range(2))
-    d, y, u = _distances(values_of(call, 2), values_of(call, 3)), np.abs(expected[0]), working_roundoff(dtypes[0])
+    d, y = _distances(values_of(call, 2), values_of(call, 3)), np.abs(expected[0])
     if call.kwargs.get("form") == "power":
-        bound = u * (3 * np.abs(r2 * np.log(np.where(d > 0, d, 1.0))) + r2 + 6) * y
+        size = (3 * np.abs(r2 * np.log(np.where(d > 0, d, 1.0))) + r2 + 6) * y
     else:
-        bound = u * (4 * y + 3 * r1)
-    return {ONE: [bound + last_rounding(dtypes[0], y)]}
+        size = 4 * y + 3 * r1
+    return in_either_type(lambda u: u * size, y, dtypes[0])
 
 
 def _sandwich(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:

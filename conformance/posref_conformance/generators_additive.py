@@ -107,7 +107,7 @@ def _resampled(draw: Draw, dtype: str) -> Build:
     axes, prefix = draw(st.integers(1, 2)), draw(st.integers(0, 2))
     old = tuple(draw(st.integers(1, 9)) for _ in range(axes))
     new = tuple(draw(st.integers(0, 9)) for _ in range(axes))
-    options = options_of(draw, kernel=["cubic", "linear"], cubic_a=[-0.75, -0.5], antialias=[False, True])
+    options = options_of(draw, kernel=["cubic", "linear"], cubic_a=[None, -0.75, -0.5], antialias=[False, True])
     if not options.get("antialias"):
         options |= options_of(draw, align_corners=[False, True])
     if not options.get("align_corners"):

@@ -21,7 +21,7 @@ def resample_table(
     new_sizes: Sequence[int],
     *,
     kernel: str = "cubic",
-    cubic_a: float = -0.75,
+    cubic_a: float | None = None,
     antialias: bool = False,
     align_corners: bool = False,
     offset: float = 0.0,
@@ -44,7 +44,7 @@ def resample_table(
     kernel
         ``"linear"`` or ``"cubic"``.
     cubic_a
-        Keys' a: -0.75 in torch, -0.5 in torch with antialias, in PIL and in JAX.
+        Keys' a. None is torch's: -0.75, and -0.5 with antialias, which PIL and JAX have too.
     antialias
         Stretch the kernel by r where r > 1, leave out what lies beyond the border, and divide by the sum of the weights.
     align_corners
@@ -67,9 +67,9 @@ def resample_table(
     Notes
     -----
     Source: Keys (1981), eq. 8, for the cubic; torch's ``interpolate`` for what happens at the border and with antialias.
-    Disagreement: ViT, DeiT and MAE in transformers are the default; DINO and DINOv2 have ``offset=0.1``, or antialias with
-    ``cubic_a=-0.5``; timm has the latter; SigLIP 2 ``kernel="linear", antialias=True``; Qwen3-VL ``kernel="linear",
-    align_corners=True``, as big_vision (by scipy's zoom). Antialias changes the cubic even where the table grows, by its a.
+    Disagreement: ViT, DeiT and MAE in transformers are the default; DINO and DINOv2 have ``offset=0.1``, or antialias, as timm
+    has; SigLIP 2 ``kernel="linear", antialias=True``; Qwen3-VL ``kernel="linear", align_corners=True``, as big_vision (by
+    scipy's zoom). Antialias changes the cubic even where the table grows, by its a.
     Pitfalls: transformers' BEiT reshapes a table of (height, width) as ``sizes=(width, height)``; timm leaves a table alone only
     if the number of cells is the same and the picture square.
 

@@ -280,7 +280,7 @@ ADDITIVE: tuple[Disagreement, ...] = (
             Reading(
                 "cubic, a = -0.5, with antialias",
                 "timm, DINOv2's models with registers",
-                "resample_table(table, (3, 4), (5, 3), antialias=True, cubic_a=-0.5)",
+                "resample_table(table, (3, 4), (5, 3), antialias=True)",
             ),
             Reading(
                 "linear, with antialias",

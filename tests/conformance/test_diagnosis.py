@@ -300,6 +300,11 @@ def test_what_is_only_less_exact(imprecise: Callable[..., Any], function: str, d
     assert [e.id for e in _named(backend, function) if e.id.startswith("as-exact-as")] == named
 
 
+def test_a_row_of_one_says_nothing_of_rows() -> None:
+    backend = describe("off", SimpleNamespace(cosine_scale=lambda s: right.cosine_scale(s) + s.dtype.type(0.3)))
+    assert "row-constant" not in [e.id for e in _named(backend, "cosine_scale")]
+
+
 def test_of_noise_nothing_is_said() -> None:
     def rope_apply(x: Any, cos: Any, sin: Any, **kwargs: Any) -> Any:
         return np.random.default_rng(x.size).normal(size=x.shape).astype(x.dtype)

@@ -157,3 +157,32 @@ def test_slopes_with_options(ratios: Ratios, real: Any) -> None:
     measured = ratios({"alibi_slopes": alibi_slopes}, "float32")
     print(f"alibi_slopes {real.__name__} {_worst(measured)}")
     assert max(measured.values()) <= MOST, _worst(measured)
+
+
+def _in_their_own_type() -> dict[str, Any]:
+    """Torch operations on what comes, all in its type: distances too are rounded to it."""
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+
+    def distances(q: Any, k: Any) -> Any:
+        return (q[..., :, None] - k[..., None, :]).abs().unsqueeze(-3)
+
+    def alibi_bias(slopes: Any, q_positions: Any, k_positions: Any) -> Any:
+        return -slopes[:, None, None] * distances(q_positions, k_positions).to(slopes.dtype)
+
+    def kerple_bias(r1: Any, r2: Any, q_positions: Any, k_positions: Any, *, form: str = "log") -> Any:
+        a, b, d = r1[:, None, None], r2[:, None, None], distances(q_positions, k_positions).to(r1.dtype)
+        return -a * (torch.log(1 + b * d) if form == "log" else d**b)
+
+    def cosine_scale(log_scale: Any) -> Any:
+        return torch.clamp(log_scale, max=math.log(100.0)).exp()
+
+    return {f.__name__: f for f in (alibi_bias, kerple_bias, cosine_scale)}
+
+
+@pytest.mark.parametrize("function", ["alibi_bias", "kerple_bias", "cosine_scale"])
+def test_all_in_the_type_of_the_result(ratios: Ratios, function: str) -> None:
+    own = {function: _in_their_own_type()[function]}
+    measured = ratios(own, "native", arrays="torch")
+    print(f"{function} native {_worst(measured)}")
+    assert max(measured.values()) <= MOST, _worst(measured)
+    assert any(check.endswith("float16") for check in measured)

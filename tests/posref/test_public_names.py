@@ -49,7 +49,7 @@ CONTRACT = [
     "include_input=False)",
     "learned(table, positions, *, offset=0)",
     "hierarchical_table(table, rows, *, alpha=0.4)",
-    "resample_table(table, sizes, new_sizes, *, kernel='cubic', cubic_a=-0.75, antialias=False, align_corners=False, "
+    "resample_table(table, sizes, new_sizes, *, kernel='cubic', cubic_a=None, antialias=False, align_corners=False, "
     "offset=0.0, prefix=0)",
     "alibi_slopes(num_heads, *, bias_max=8.0, rule='released', scale=1.0, heads=None)",
     "alibi_bias(slopes, q_positions, k_positions, *, form='distance', future_slopes=None)",

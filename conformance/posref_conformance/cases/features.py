@@ -53,7 +53,7 @@ def _mask(function: str, name: str, mask: Any, dtypes: tuple[str, ...] = DEFAULT
 AXES, BANDS, FEATURES, RESAMPLE = "sinusoidal_axes", "frequency_bands", "fourier_features", "resample_table"
 HIERARCHY, POSITIONS, COORDINATES = "hierarchical_table", "mask_positions", "mask_coordinates"
 POWERS = [1.0, 2.0, 4.0, 8.0]
-ANTIALIASED: dict[str, Any] = {"antialias": True, "cubic_a": -0.5}
+ANTIALIASED: dict[str, Any] = {"antialias": True}
 
 CASES: tuple[Case, ...] = (
     _axes("mae", IMAGE[::-1], 16),
@@ -111,7 +111,7 @@ CASES: tuple[Case, ...] = (
     one(RESAMPLE, "dino", lambda i: _resampled(i, (11, 13), (5, 17), offset=0.1)),
     one(RESAMPLE, "timm", lambda i: _resampled(i, (11, 13), (5, 4), **ANTIALIASED)),
     one(RESAMPLE, "timm-grows", lambda i: _resampled(i, (3, 5), (7, 11), **ANTIALIASED)),
-    one(RESAMPLE, "antialias-a", lambda i: _resampled(i, (11, 13), (5, 4), antialias=True)),
+    one(RESAMPLE, "antialias-a", lambda i: _resampled(i, (11, 13), (5, 4), cubic_a=-0.75, **ANTIALIASED)),
     one(RESAMPLE, "siglip-2", lambda i: _resampled(i, (11, 7), (4, 9), kernel="linear", antialias=True)),
     one(RESAMPLE, "qwen3-vl", lambda i: _resampled(i, (5, 7), (9, 4), kernel="linear", align_corners=True)),
     one(RESAMPLE, "cubic-aligned", lambda i: _resampled(i, (5, 7), (9, 4), align_corners=True)),

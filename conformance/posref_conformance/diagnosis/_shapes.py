@@ -60,7 +60,7 @@ def _of_same_shape(y: Values, z: Values, u: float) -> Iterator[Pattern]:
             "Look for a factor that is missing, or applied twice.",
             functools.partial(_times, _multiple(y, z)),
         )
-    if y.ndim > 1:
+    if y.ndim > 1 and y.shape[-1] > 1:
         yield Pattern(
             "row-constant",
             "Your rows differ from the right ones by a constant: a softmax over the row hides it, a mask does not.",
@@ -87,7 +87,7 @@ def _of_same_shape(y: Values, z: Values, u: float) -> Iterator[Pattern]:
 
 
 def _with_row_constant(right: Values, seen: Values) -> Values | None:
-    if right.shape != seen.shape or not right.size or not right.ndim:
+    if right.shape != seen.shape or not right.size or not right.ndim or right.shape[-1] < 2:
         return right
     return np.asarray(right + np.mean(seen - right, axis=-1, keepdims=True))
 

@@ -32,7 +32,7 @@ RULES: dict[str, dict[str, Any]] = {
     "bilinear": {"kernel": "linear"},
     "bicubic, corners": {"align_corners": True},
     "bilinear, corners": {"kernel": "linear", "align_corners": True},
-    "bicubic, antialias": {"antialias": True, "cubic_a": -0.5},
+    "bicubic, antialias": {"antialias": True},
     "bilinear, antialias": {"kernel": "linear", "antialias": True},
 }
 
