@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from posref.additive.sinusoids import sinusoidal
 from posref.bias.alibi import alibi_bias
+from posref.bias.offsets import log_offset
 from posref.bias.t5 import t5_bucket
+from posref.bias.windows import relative_position_index
 from posref.logits import llama4_scale, log_n_scale
 from posref.models._reading import Untold
 from posref.models.records import (
@@ -22,10 +24,13 @@ from posref.models.records import (
     Encoding,
     LearnedEncoding,
     QueryScaleEncoding,
+    RelativeEncoding,
     RopeEncoding,
     SinusoidalEncoding,
     T5Encoding,
 )
+from posref.relative.rows import relative_index
+from posref.rotary.grids import grid_positions
 from posref.rotary.tables import rope_cos_sin
 
 MOST_ENTRIES = 2**28  # of one array: 2 GiB while it is float64
@@ -114,6 +119,32 @@ def _deberta(encoding: DebertaEncoding, positions: Positions) -> Arrays:
     raise Untold("all of its numbers are learned")
 
 
+def _relative(encoding: RelativeEncoding, positions: Positions) -> Arrays:
+    """The row of each relative position k - q, or of each pair of cells of a window; sinusoids of the offset q - k."""
+    if encoding.clip is not None:
+        first, last = encoding.clip
+        sign = 1 if encoding.offset == "key_minus_query" else -1
+        return {"row": relative_index(sign * positions, -first, last)}
+    if encoding.encoding == "window-bias" and encoding.window is not None:
+        cells = encoding.window[0] * encoding.window[1] + encoding.class_token
+        _sized(cells, cells)
+        return {"row": relative_position_index(encoding.window, class_token=encoding.class_token)}
+    if encoding.encoding == "swin-v2" and encoding.window is not None:
+        return {"offset": _swin_v2_offsets(encoding.window, encoding.pretrained_window or encoding.window)}
+    if encoding.layout is not None and encoding.dim is not None:
+        _sized(len(positions), encoding.dim)
+        return {"table": sinusoidal(positions, encoding.dim, endpoint=False, layout=encoding.layout)}
+    raise Untold("all of its numbers are learned")
+
+
+def _swin_v2_offsets(window: tuple[int, int], measure: tuple[int, int]) -> NDArray[np.float64]:
+    """What Swin v2's network takes, for each offset of two cells: in rows and in columns."""
+    sizes = tuple(2 * side - 1 for side in window)
+    _sized(*sizes)
+    offsets = grid_positions(sizes, start=tuple(1 - side for side in window))
+    return np.stack([log_offset(axis, extent=side - 1) for axis, side in zip(offsets, measure, strict=True)], axis=-1)
+
+
 def _sized(*lengths: int) -> None:
     if (entries := lengths[0] * lengths[1]) > MOST_ENTRIES:
         raise ValueError(f"positions must leave at most 2^28 numbers in an array, got {entries}")
@@ -126,5 +157,6 @@ KINDS: dict[type[Encoding], Callable[..., Arrays]] = {
     LearnedEncoding: _learned,
     SinusoidalEncoding: _sinusoidal,
     QueryScaleEncoding: _query_scale,
+    RelativeEncoding: _relative,
     DebertaEncoding: _deberta,
 }

@@ -8,14 +8,10 @@ from dataclasses import dataclass, field, replace
 from posref._arguments import shown
 from posref.models import shape
 from posref.models._reading import Block, Reader
+from posref.models.offsets import shaw, transformer_xl
 from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding
 from posref.models.rope_keys import RopeKeys
-
-OTHERS = {
-    "relative": "Transformer-XL's scores with sinusoids",
-    "relative_key": "scores with a table by clipped distance",
-}
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Conformer:
     others: Sequence[str] = field(default_factory=tuple)
 
     def __call__(self, config: Block) -> list[Encoding]:
-        """The rotation, or a note of what it has instead."""
+        """The rotation, or what it has instead."""
         for other in self.others:
             config.note("not known yet", other)
         config.raw("rotary_embedding_base")
@@ -54,8 +50,14 @@ class Conformer:
         if kind is None or kind not in self.kinds:
             config.note("nope", f"audio: {config.name(key)} {shown(kind)} is none of the class's types: no positions")
         else:
-            config.note("not known yet", f"audio: {OTHERS[kind]} ({config.name(key)} {shown(kind)})")
+            return [self._relative(config, kind)]
         return []
+
+    def _relative(self, config: Block, kind: str) -> Encoding:
+        heads, layers = config.integer(self.heads, most=shape.MOST_HEADS), shape.layers(config, (self.layers,))
+        if kind == "relative_key":
+            return shaw(config, "audio", heads, layers)
+        return transformer_xl("audio", config.integer("hidden_size"), heads, layers, "interleaved")
 
     def _rotation(self, config: Block) -> list[Encoding]:
         rotation = PlainRope(

@@ -149,6 +149,24 @@ def llada(config: Block) -> Sequence[Encoding]:
     return Renamed(PlainRope(), OLMO)(config)
 
 
+def both_kinds(config: Block) -> list[Encoding]:
+    """Ring's linear models: the layers of linear attention rotate like the others."""
+    config.note("unusual", "layers of linear attention rotate, too")
+    return PlainRope(RopeKeys(base=600000.0, partial=1.0))(config)
+
+
+def text_only(reader: Reader, *towers: str) -> Reader:
+    """For models whose towers are not in the file."""
+
+    def read(config: Block) -> list[Encoding]:
+        found = list(reader(config))
+        for tower in towers:
+            config.note("unknown", f"{tower}: the file does not describe it")
+        return found
+
+    return read
+
+
 def _unknown_kind(kind: str | None) -> list[Encoding]:
     raise NotKnown(f"position_embedding_type {shown(kind)}")
 
@@ -166,7 +184,14 @@ MINIMAX = PlainRope(
     RopeKeys(base=1e7, partial=1.0), head_dim=128, rotary_dim_key="rotary_dim", kinds=minimax_kinds, rotating=(FULL,)
 )
 
+LIKE_LLAMA = (
+    *("Dream", "cogvlm_text", "deci", "instella", "llada_moe", "open-llama", "sdar", "sdar_moe"),
+    *("skywork_moe", "solar", "telechat3", "xverse_moe"),
+)
+
 FAMILIES: dict[str, Reader] = {
+    **dict.fromkeys(LIKE_LLAMA, PlainRope()),
+    **dict.fromkeys(("llava_llama", "llava_mistral", "llava_qwen", "molmo"), text_only(PlainRope(), "vision")),
     "RefinedWeb": refined_web,
     "RefinedWebModel": refined_web,
     "Yi": PlainRope(),
@@ -174,6 +199,7 @@ FAMILIES: dict[str, Reader] = {
     "arctic": PlainRope(),
     "bailing_hybrid": Renamed(mla.FAMILIES["bailing_hybrid"], (("model_max_length", "max_position_embeddings"),)),
     "bailing_moe_v2": PlainRope(RopeKeys(base=600000.0, partial=1.0)),
+    "bailing_moe_linear": both_kinds,
     "bert": bert,
     "btlm": jais,
     "codeshell": Renamed(PlainRope(), (*GPT, ("n_positions", "max_position_embeddings"))),
@@ -181,6 +207,7 @@ FAMILIES: dict[str, Reader] = {
     "internlm": internlm,
     "jais": jais,
     "llada": llada,
+    "llada2_moe": PlainRope(RopeKeys(base=600000.0, partial=1.0), rotary_dim_key="rotary_dim"),
     "mimo": PlainRope(),
     "minimax_m1": MINIMAX,
     "minimax_text_01": MINIMAX,

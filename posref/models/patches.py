@@ -38,6 +38,10 @@ class PatchTable:
         Rows before those of the patches, such as that of a class token.
     count
         The key that has the number of patches of a square grid, and its default, where there is no ``image_size``.
+    resampling
+        As in :class:`LearnedEncoding`.
+    key
+        Of the size of the images that the table is for.
     """
 
     width: tuple[Key, int | None] = (("hidden_size",), 768)
@@ -46,6 +50,7 @@ class PatchTable:
     first: int = 0
     count: tuple[str, int] | None = None
     resampling: str | None = None
+    key: str = "image_size"
 
     def __call__(self, config: Block) -> list[Encoding]:
         """The one encoding of such a tower."""
@@ -62,7 +67,7 @@ class PatchTable:
             if side * side != patches:
                 raise ValueError(f"{config.name(self.count[0])} must be a square number of patches, got {patches}")
             return side, side
-        image, patch = side_lengths(config, "image_size", self.image), side_lengths(config, "patch_size", self.patch)
+        image, patch = side_lengths(config, self.key, self.image), side_lengths(config, "patch_size", self.patch)
         if image is None or patch is None:
             return None
         return image[0] // patch[0], image[1] // patch[1]
@@ -95,6 +100,7 @@ FAMILIES: dict[str, Reader] = {
     "blip_vision_model": _table(768, 384, 16),
     "chinese_clip_vision_model": CLIP,
     "clipseg_vision_model": CLIP,
+    "cogvlm_vision": PatchTable((("hidden_size",), 1792), 490, 14, 1),
     "deit": _table(768, 224, 16, 2),
     "dinov2": _table(768, 224, 14, resampling="bicubic"),
     "dinov2_with_registers": _table(768, 224, 16, resampling="bicubic"),

@@ -63,6 +63,7 @@ def _assembled(config: Block, kinds: Sequence[str], kind: str) -> Block:
     if partial is not None:
         values["partial_rotary_factor"] = partial
     scaling = config.block("rope_scaling")
+    config.raw("yarn_only_types")  # which says the same
     if scaling is not None and kind == FULL:
         values |= scaling.values
     return Block(

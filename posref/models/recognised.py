@@ -25,9 +25,9 @@ from posref.models.tables import Learned
 ROPE_KEYS = ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor")
 OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedding_base", "rotary_emb_fraction")
 _NAMES = (
-    "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 ernie4_5_moe_vl glm5_next_text hy_v4 "
+    "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 glm5_next_text hy_v4 "
     "hy_v4_vl_text inkling2_text inkling_text mistral_large4_text muse_glimmer_text muse_spark_text "
-    "musicflamingo neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
+    "neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
 )
 OWN_RULES = frozenset(_NAMES.split())  # to transformers; their rope keys tell too little
 HEADS, LAYERS = ("num_attention_heads", "n_head", "n_heads"), ("num_hidden_layers", "n_layer", "n_layers")
@@ -38,14 +38,14 @@ def by_keys(config: Block, model_type: str | None) -> list[Encoding] | None:
     """What the keys tell; None where they tell nothing."""
     if model_type in OWN_RULES or _of_patches(config):
         return None
-    who = "no model_type" if model_type is None else f"model_type {shown(model_type)}"
-    for component in PARTS:
-        if isinstance(config.raw(component), Mapping):
-            return _parts(config, who)
-    known = _by_architecture(config) if model_type is None else None
+    who = f"model_type {shown(model_type)}" if model_type else "no model_type"
+    known = None if model_type else _by_architecture(config)
     if known is not None:
         config.note("unknown", f"{who}; architectures make it {known}")
         return list(config.reading.readers[known](config))
+    for component in PARTS:
+        if isinstance(config.raw(component), Mapping):
+            return _parts(config, who)
     for (*keys, family), reader in SIGNS.items():
         if all(config.raw(key) is not None for key in keys):
             make = "makes" if len(keys) == 1 else "make"
@@ -94,6 +94,10 @@ def _parts(config: Block, who: str) -> list[Encoding]:
         if told in part.reading.readers:
             found += read_part(part, told or "", component)
             continue
+        if component == "vision" and told is None and _has_gemma3(config):
+            part.note("unknown", "no model_type; the text, which is Gemma 3's, makes it siglip_vision_model")
+            found += read_part(part, "siglip_vision_model", component)
+            continue
         try:
             guess = by_keys(part, told) if component == "text" else None
         except NotKnown as problem:
@@ -106,6 +110,13 @@ def _parts(config: Block, who: str) -> list[Encoding]:
         part.note_ignored(only_about_positions=True)
         found += guess
     return found
+
+
+def _has_gemma3(config: Block) -> bool:
+    text = config.raw("text_config")
+    return isinstance(text, Mapping) and any(
+        family == "gemma3_text" and all(text.get(key) is not None for key in keys) for (*keys, family) in SIGNS
+    )
 
 
 def _by_architecture(config: Block) -> str | None:
@@ -203,8 +214,15 @@ def _like_bert(config: Block, who: str) -> list[Encoding] | None:
 
 
 def _swin(config: Block) -> list[Encoding]:
-    config.note("not known yet", "vision: Swin's or Swin V2's biases, which have the same keys")
-    return []
+    """Swin's and Swin v2's keys are the same; the sizes of the released models are not."""
+    window, image = config.integer("window_size"), config.integer("image_size")
+    kind = {(7, 224): "swin", (12, 384): "swin", (12, 192): "swinv2"}.get((window or 0, image or 0))
+    kind = "swinv2" if window in (8, 16, 24) else kind
+    if kind is None:
+        config.note("not known yet", "vision: Swin's or Swin V2's biases, which have the same keys")
+        return []
+    config.note("unknown", f"Swin and Swin V2 have the same keys; windows of {window} make it {kind}")
+    return list(config.reading.readers[kind](config))
 
 
 # the keys, then the family -> a reader of its own, or None for the family's
@@ -217,5 +235,20 @@ SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] 
     ("relative_attention", "pos_att_type", "deberta"): None,
     ("rotary_emb_fraction", "nomic_bert"): None,
     ("alibi_starting_size", "bert"): None,
+    ("offset_alibi", "n_layer", "bloom"): None,
+    ("attn_config", "n_heads", "n_layers", "mpt"): None,
+    ("alibi", "new_decoder_architecture", "falcon"): None,
+    ("use_dynamic_ntk", "use_logn_attn", "qwen"): None,
+    ("multi_query_attention", "kv_channels", "num_layers", "chatglm"): None,
+    ("position_encoding_2d", "num_layers", "chatglm"): None,
+    ("word_embed_proj_dim", "do_layer_norm_before", "opt"): None,
+    ("num_mel_bins", "max_source_positions", "max_target_positions", "whisper"): None,
+    ("relative_attention_num_buckets", "d_kv", "num_layers", "t5"): None,
+    ("relative_attention_num_buckets", "hidden_size", "num_hidden_layers", "mpnet"): None,
+    ("rotary_dim", "n_embd", "n_head", "n_layer", "gptj"): None,
+    ("n_positions", "n_embd", "n_head", "n_layer", "gpt2"): None,
+    ("query_pre_attn_scalar", "attn_logit_softcapping", "gemma2"): None,
+    ("query_pre_attn_scalar", "sliding_window", "gemma3_text"): None,
+    ("pretrained_window_sizes", "depths", "swinv2"): None,
     ("window_size", "depths", "num_heads", "embed_dim", "swin or swinv2"): _swin,
 }

@@ -208,6 +208,48 @@ class DebertaEncoding(Encoding):
 
 
 @dataclass(frozen=True)
+class RelativeEncoding(Encoding):
+    """Logits that depend on the offset of a key from its query: a bias per head, or scores of queries with a row per offset.
+
+    Parameters
+    ----------
+    stack
+        As in :class:`LearnedEncoding`.
+    num_heads
+        Of the model, or of a stage of it.
+    rows, dim
+        Of the learned table, for each axis where there is one per axis: one number per head, or as many as a head has channels.
+        None where offsets go through a network or are sinusoids; then ``dim`` is their width.
+    window
+        Rows and columns of the patches that see each other; None for a sequence.
+    offset
+        Which offset the rows are for, in rising order: ``"query_minus_key"`` or ``"key_minus_query"``.
+    clip
+        The first and the last offset that have a row, which stands for all beyond; None: there is no such limit.
+    class_token
+        Whether the table has three rows more, for a class token.
+    shared
+        Whether all layers look up one table; else each has its own.
+    pretrained_window
+        What Swin v2 measures its offsets by, where it is not the window.
+    layout
+        Of sinusoids, as in :func:`posref.sinusoidal`.
+    """
+
+    stack: str | None
+    num_heads: int | None
+    rows: int | None
+    dim: int | None
+    window: tuple[int, int] | None = None
+    offset: str = "query_minus_key"
+    clip: tuple[int, int] | None = None
+    class_token: bool = False
+    shared: bool = False
+    pretrained_window: tuple[int, int] | None = None
+    layout: str | None = None
+
+
+@dataclass(frozen=True)
 class LearnedEncoding(Encoding):
     """A learned table that is added to the embeddings.
 

@@ -14,6 +14,8 @@ from posref.models import biases, shape
 from posref.models._reading import Block, NotKnown, Reader
 from posref.models.mla import MLA
 from posref.models.multimodal import either_head_dim
+from posref.models.own_code import text_only
+from posref.models.own_rules import first_chatglm
 from posref.models.plain_rope import PlainRope, rotated
 from posref.models.records import Encoding, QueryScaleEncoding
 from posref.models.rope import rope_encoding
@@ -37,11 +39,11 @@ def baichuan(config: Block) -> list[Encoding]:
 
 def chatglm(config: Block) -> list[Encoding]:
     """ChatGLM 2 and 3, GLM-4-9B: the first half of a head rotates, in interleaved pairs; ``rope_ratio`` multiplies the base."""
+    if config.boolean("position_encoding_2d"):
+        return [*first_chatglm(config)]
     channels = config.either(("kv_channels", "head_dim"), most=shape.MOST_CHANNELS)
     if channels is None:
         channels = shape.divided(config)
-    if config.boolean("position_encoding_2d"):
-        raise NotKnown("position_encoding_2d, which is the first ChatGLM's")
     interleaved = config.boolean_or("original_rope", True)
     ratio = config.number("rope_ratio")
     base, scaling = 10000.0 * (1.0 if ratio is None else ratio), None
@@ -169,18 +171,6 @@ class Bailing(PlainRope):
                 "contradictory", f"rotary_dim {told} and partial_rotary_factor {rope.partial:g}; the former is used"
             )
         return by_factor if told is None else told
-
-
-def text_only(reader: Reader, *towers: str) -> Reader:
-    """For models whose towers are not in the file."""
-
-    def read(config: Block) -> list[Encoding]:
-        found = list(reader(config))
-        for tower in towers:
-            config.note("unknown", f"{tower}: the file does not describe it")
-        return found
-
-    return read
 
 
 def hunyuan(config: Block) -> list[Encoding]:

@@ -14,6 +14,7 @@ from posref.models.records import (
     Encoding,
     LearnedEncoding,
     QueryScaleEncoding,
+    RelativeEncoding,
     RopeEncoding,
     SinusoidalEncoding,
     T5Encoding,
@@ -23,6 +24,7 @@ from posref.rotary.scaling import Scaling
 FIRST = 4  # of a long list, before its last one
 GLUE = "\x1f"  # a space at which no line is broken
 
+FORMS = {"distance": "-m |q - k|", "signed": "-m (q - k)", "key": "m k", "sqrt": "-m sqrt(q - k)"}  # of ALiBi
 QUIET = ("ramp", "mscale_rule", "attn_factor", "extrapolation_factor", "reversed_range", "form", "mixed_b", "rounding")
 
 Rows = Iterable[tuple[str, str]]
@@ -78,10 +80,7 @@ def _deberta(encoding: DebertaEncoding) -> Rows:
 def _alibi(encoding: AlibiEncoding) -> Rows:
     yield "num_heads", told(encoding.num_heads)
     yield "slopes", _some(encoding.slopes)
-    yield (
-        "form",
-        {"distance": "-m |q - k|", "signed": "-m (q - k)", "key": "m k"}[encoding.form] + f" ({encoding.form})",
-    )
+    yield "form", f"{FORMS[encoding.form]} ({encoding.form})"
 
 
 def _t5(encoding: T5Encoding) -> Rows:
@@ -90,6 +89,24 @@ def _t5(encoding: T5Encoding) -> Rows:
     yield "distances", f"up to {encoding.max_distance}, {direction}"
     yield "tables", "one for all layers" if encoding.shared else "one per layer"
     yield "buckets", "of k - q: " + _list(f"{bucket.bucket}: {_range(bucket)}" for bucket in encoding.buckets)
+
+
+def _relative(encoding: RelativeEncoding) -> Rows:
+    yield "num_heads", told(encoding.num_heads)
+    if encoding.rows is not None:
+        more = ", three of them for the class token" if encoding.class_token else ""
+        yield "table", f"{encoding.rows} rows x {told(encoding.dim)}{more}"
+    if encoding.layout is not None:
+        yield "sinusoids", f"of the offset, {told(encoding.dim)} channels, {encoding.layout}"
+    if encoding.window is not None:
+        measure = encoding.pretrained_window
+        more = "" if measure is None else f", offsets by those of {measure[0]} x {measure[1]}"
+        yield "window", f"{encoding.window[0]} x {encoding.window[1]} patches{more}"
+    if encoding.clip is not None:
+        sign = "k - q" if encoding.offset == "key_minus_query" else "q - k"
+        yield "distances", f"{sign} from {encoding.clip[0]} to {encoding.clip[1]}"
+    if encoding.layout is None:
+        yield "tables", "one for all layers" if encoding.shared else "one per layer"
 
 
 def _learned(encoding: LearnedEncoding) -> Rows:
@@ -116,6 +133,7 @@ ROWS: dict[type[Encoding], Callable[..., Rows]] = {
     LearnedEncoding: _learned,
     SinusoidalEncoding: _sinusoidal,
     QueryScaleEncoding: _query_scale,
+    RelativeEncoding: _relative,
     DebertaEncoding: _deberta,
 }
 

@@ -209,8 +209,6 @@ FAMILIES: dict[str, Reader] = {
     "fsmt": m2m_100,
     "imagegpt": GPT2,
     "layoutlm": boxed(Learned()),
-    "layoutlmv2": boxed(Learned()),
-    "layoutlmv3": boxed(ROBERTA),
     "led": led,
     "lilt": boxed(ROBERTA),
     "markuplm": boxed(ROBERTA),

@@ -198,6 +198,19 @@ def kimi_tables(config: Block) -> list[Encoding]:
     return [table, frames_table]
 
 
+def mlcd(config: Block) -> list[Encoding]:
+    """MLCD: rows, then columns; the class token turns by an angle that is learned."""
+    config.note("unusual", "the class token turns by angles that are learned, the patches by theirs")
+    return _vit(1664, 16, 48)(config)
+
+
+def moonvit_table(config: Block) -> list[Encoding]:
+    """MoonViT's learned table over the patches."""
+    height, width = (sized(config, (f"init_pos_emb_{side}",), 64, most=1024) or 64 for side in ("height", "width"))
+    dim = sized(config, ("hidden_size",), 1152)
+    return [LearnedEncoding("learned", "vision", None, None, None, height * width, dim, 0, (height, width), "bicubic")]
+
+
 _table = PatchTable(count=("num_position_embeddings", 2304), width=(("hidden_size",), 1152), resampling="bilinear")
 _qwen3 = _qwen(("hidden_size",), 16, 1152, 27, _table)
 
@@ -211,6 +224,7 @@ def _glm(width: int, heads: int) -> AxialTower:
 
 
 FAMILIES: dict[str, Reader] = {
+    "dots_vit": AxialTower((("embed_dim",), 1536), (("num_attention_heads",), 12), (("num_hidden_layers",), 42)),
     "exaone4_5_vision": _qwen(("hidden_size",), 16, 3584, 32),
     "glm4v_moe_vision": _glm(1536, 12),
     "glm4v_vision": _glm(1536, 12),
@@ -231,7 +245,9 @@ FAMILIES: dict[str, Reader] = {
         768, 16, 34, names=COLUMNS_FIRST, layout="interleaved", positions="1 + the patch's; 0 for the class token"
     ),
     "gemma4_vision": _vit(768, 12, 16, base=100.0, names=COLUMNS_FIRST, blocks=True, head=64),
+    "mlcd_vision_model": mlcd,
     "minimax_m3_vl_vision": _vit(1280, 16, 32, names=("time", "height", "width")),
     "kimi_k25_vision": _vit(1152, 16, 27, names=COLUMNS_FIRST, rule="round_robin", more=kimi_tables),
+    "moonvit": _vit(1152, 16, 27, names=COLUMNS_FIRST, rule="round_robin", layout="interleaved", more=moonvit_table),
     "dinov3_vit": dinov3,
 }

@@ -23,12 +23,6 @@ def convolution(config: Block) -> list[Encoding]:
     return []
 
 
-def biases_by_offset(config: Block) -> list[Encoding]:
-    """Swin, Swin V2 and BEiT: vision with a bias by the offset of two patches, from a table or a small network."""
-    config.note("not known yet", "vision: biases by the offset of two patches (posref.relative_position_index)")
-    return []
-
-
 def jamba(config: Block) -> list[Encoding]:
     """Attention without positions in one layer of ``attn_layer_period``, Mamba in the others."""
     number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
@@ -36,6 +30,18 @@ def jamba(config: Block) -> list[Encoding]:
     first = config.integer_or("attn_layer_offset", 4, least=0, most=shape.MOST_LAYERS)
     kinds = None if number is None else [FULL if i % n == first else LINEAR for i in range(number)]
     return _without(config, kinds)
+
+
+def zamba(config: Block) -> list[Encoding]:
+    """Zamba: Mamba layers, of which some share an attention without positions."""
+    number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
+    kinds = config.words("layers_block_type", most=shape.MOST_LAYERS)
+    if kinds is not None or number is None:
+        return _without(config, None if kinds is None else [shape.OLDER_KINDS.get(kind, kind) for kind in kinds])
+    n = config.integer_or("attn_layer_period", 6, most=shape.MOST_LAYERS)
+    first = config.integer_or("attn_layer_offset", 4, least=0, most=shape.MOST_LAYERS)
+    start = [LINEAR, LINEAR, "hybrid"]
+    return _without(config, [*start, *("hybrid" if i % n == first else LINEAR for i in range(number - 3))][:number])
 
 
 def nemotron_h(config: Block) -> list[Encoding]:
@@ -80,13 +86,13 @@ def _without(config: Block, kinds: list[str] | None) -> list[Encoding]:
 
 FAMILIES: dict[str, Reader] = {
     **dict.fromkeys(("data2vec-audio", "hubert", "sew", "unispeech", "unispeech-sat", "wav2vec2"), convolution),
-    **dict.fromkeys(("beit", "data2vec-vision", "donut-swin", "maskformer-swin", "swin", "swinv2"), biases_by_offset),
     "falcon_mamba": recurrent,
     "jamba": jamba,
     "kimi_linear": kimi_linear,
     "mamba": recurrent,
     "mamba2": recurrent,
     "nemotron_h": nemotron_h,
-    "rwkv": recurrent,
+    **dict.fromkeys(("rwkv", "rwkv5", "rwkv6", "rwkv7"), recurrent),
     "xlstm": recurrent,
+    "zamba": zamba,
 }

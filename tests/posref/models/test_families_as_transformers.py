@@ -23,7 +23,17 @@ from model_peer import (
     transformers,
 )
 
-from posref.models import READERS, QueryScaleEncoding, RopeEncoding, composite, patches, read_config, shape, vision
+from posref.models import (
+    READERS,
+    QueryScaleEncoding,
+    RopeEncoding,
+    composite,
+    patches,
+    read_config,
+    shape,
+    sound,
+    vision,
+)
 
 pytestmark = pytest.mark.peers
 
@@ -59,7 +69,7 @@ def rotary(name):
 
 
 def mine(name):
-    others = {**composite.FAMILIES, **vision.FAMILIES, **patches.FAMILIES}
+    others = {**composite.FAMILIES, **vision.FAMILIES, **patches.FAMILIES, **sound.FAMILIES}
     return name in transformers.CONFIG_MAPPING and name not in ELSEWHERE and name not in others
 
 

@@ -35,14 +35,17 @@ def test_a_conformer_rotates_where_its_type_says_so(model_type, kind, rotates):
         del keys["position_embeddings_type"]
     keys |= {"speech_encoder_attention_heads": 16, "speech_encoder_layers": 3}
     answer = read_config({"model_type": model_type, **keys})
-    assert bool(answer.encodings) == rotates
+    assert [isinstance(e, RopeEncoding) for e in answer.encodings] in ([rotates], [])
     if rotates:
         (encoding,) = answer.encodings
         heads, layers = (16, 3) if model_type == "seamless_m4t" else (8, 4)
         assert (encoding.component, encoding.base, encoding.head_dim) == ("audio", 5000, 1024 // heads)
         assert encoding.layers == tuple(range(layers))
-    else:
-        assert any("audio: " in note for note in answer.notes)
+        return
+    wanted = {"relative": "transformer-xl", "relative_key": "shaw", ...: "transformer-xl", "rotary": None}[kind]
+    wanted = "shaw" if (model_type, kind) == ("wav2vec2-bert", ...) else wanted
+    assert [e.encoding for e in answer.encodings] == [wanted] * (wanted is not None)
+    assert {e.component for e in answer.encodings} <= {"audio"}
 
 
 @pytest.mark.parametrize("key", ["position_embedding_type", "position_embeddings_type"])
@@ -108,18 +111,6 @@ def test_dual_chunk_attention_is_not_passed_over(framework):
     assert bool(answer.encodings) == (framework in ("transformers", "mlx"))
 
 
-@pytest.mark.parametrize("model_type", ["swin", "swinv2", "beit"])
-def test_biases_of_windows_are_said_to_be_there(model_type):
-    keys = {"window_size": 7, "depths": [2, 2], "num_heads": [3, 6], "embed_dim": 96}
-    (note,) = read_config({"model_type": model_type, **keys}).notes
-    assert "vision: biases by the offset of two patches" in note
-
-
-def test_what_ernie_calls_rope_3d_is_not_guessed():
-    answer = read_config({**LLAMA, "model_type": "ernie4_5_moe_vl", "rope_3d": True})
-    assert answer.encodings == ()
-
-
 @pytest.mark.parametrize(
     ("model_type", "key", "alias"),  # attribute_map of transformers 5.24
     [
@@ -138,3 +129,14 @@ def test_other_names_of_transformers_say_the_same(model_type, key, alias):
         read_config({**values, **keys}).encodings[0] for keys in ({key: 6}, {alias: 6}, {alias: 7})
     )
     assert by_key == by_alias != other
+
+
+def test_text_keys_beside_the_towers_and_parts_of_another_name():
+    flat = {**SHAPE, "head_dim": 128, "layer_types": ["full_attention", *["sliding_attention"] * 3]}
+    full, sliding = read_config({"model_type": "step3p7", **flat}).encodings
+    assert (full.layers, sliding.layers) == ((0,), (1, 2, 3))
+    (llava,) = read_config({"model_type": "llava", **SHAPE, "mm_vision_tower": "openai/clip"}).encodings
+    assert llava.head_dim == 128
+    text = {"model_type": "exaone4_5_text", **SHAPE, "sliding_window": 512, "sliding_window_pattern": "LLLG"}
+    (exaone,) = read_config({"model_type": "exaone4_5", "text_config": text}).encodings
+    assert exaone.layers == (0, 1, 2)

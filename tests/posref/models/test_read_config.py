@@ -264,8 +264,7 @@ def test_a_mapping_is_not_modified_and_equals_the_file():
 def test_every_file_has_an_answer_of_plain_json(path):
     answer = read_config(path)
     assert json.loads(json.dumps(answer.as_json(), allow_nan=False)) == answer.as_json()
-    silent = {"embeddinggemma-300m": "not known yet: text", "swinv2-tiny-patch4-window8-256": "not known yet: vision"}
-    silent |= dict.fromkeys(("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "Nemotron-H-56B-Base-8K"), "nope: layers")
+    silent = dict.fromkeys(("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "Nemotron-H-56B-Base-8K"), "nope: layers")
     assert bool(answer.encodings) != (path.stem in silent)
     assert path.stem not in silent or any(note.startswith(silent[path.stem]) for note in answer.notes)
     assert hash(answer) == hash(read_config(path))

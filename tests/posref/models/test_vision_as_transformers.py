@@ -50,9 +50,11 @@ HOW = {
     "dinov3_vit": by_image,
 }
 ROWS_FIRST_IN_THE_CLASS = {"kimi_k25_vision"}  # it swaps them itself
+OWN_CODE = ("cogvlm_vision", "dots_vit", "moonvit")  # transformers has no class for them
 ROTATING = [
     name
     for name, reader in vision.FAMILIES.items()
+    if name not in OWN_CODE
     if any(isinstance(e, RopeEncoding) for e in read_config({"model_type": name}).encodings)
 ]
 
@@ -75,7 +77,9 @@ def test_towers_that_rotate(model_type):
     encodings = [e for e in read_config(values).encodings if isinstance(e, RopeEncoding)]
     config = config_of(values)
     module = modeling(config)
-    names = [n for n in vars(module) if n.endswith(("VisionRotaryEmbedding", "RopePositionEmbedding"))]
+    names = [
+        n for n in vars(module) if n.endswith(("VisionRotaryEmbedding", "RopePositionEmbedding", "MLCDRotaryEmbedding"))
+    ]
     rotary = getattr(module, min(names, key=len))(config).eval()
     names = [name for e in encodings for name in e.axes.names]
     positions = coordinates(model_type, names)
@@ -113,6 +117,7 @@ SIZES = {
     "kimi_k25_vision": {"pos_emb_height": 6, "pos_emb_width": 6, "hidden_size": 64, "num_attention_heads": 2},
 }
 ELSEWHERE = (
+    *OWN_CODE,
     "git_vision_model",
     "owlv2_vision_model",
     "intern_vit_6b",
