@@ -80,7 +80,10 @@ RELATIVE: tuple[Encoding, ...] = (
         r"q \cdot H_{n(y_q, y_k)} + q \cdot W_{n(x_q, x_k)}",
         "Li et al., MViTv2 (2112.01526), eq. 4; code of facebookresearch/mvit and segment-anything",
         "MViTv2, ViTDet, Segment Anything",
-        (),
+        (
+            ("sam, vitdet", "q_size=(14, 14), k_size=(14, 14)"),
+            ("mvitv2, queries of 8 x 8 and keys of 6 x 6, as it is coded", "rule='float32'"),
+        ),
         (
             "Sizes that are no multiples of each other: the codes truncate a float32, which is one row lower for some pairs.",
             "The query is the one before the scale.",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from posref._arguments import choice
 from posref._score_arguments import decomposed
 from posref_array._support import (
     Array,
@@ -22,6 +24,7 @@ def decomposed_bias(
     q_size: Sequence[int],
     k_size: Sequence[int],
     *,
+    rule: str = "exact",
     xp: Namespace | None = None,
 ) -> Array:
     """Bias by the distances on a grid, (..., q, k), of q's type, in float32 or wider: :func:`posref.decomposed_bias`."""
@@ -29,13 +32,18 @@ def decomposed_bias(
     tables = {"height_table": height_table, "width_table": width_table}
     for name, array in (("q", q), *tables.items()):
         require_floating(name, array)
+    row = {"exact": _row, "float32": _row_in_float32}[choice(rule, "rule", ("exact", "float32"))]
     axes = decomposed(q.shape, {name: table.shape for name, table in tables.items()}, q_size, k_size)
     (q_height, k_height), (q_width, k_width) = axes
     work, leading = working_type(xp, q, height_table, width_table), tuple(q.shape[:-2])
     grid = xp.reshape(xp.astype(q, work, copy=False), (*leading, q_height, q_width, q.shape[-1]))
+    places = (
+        xp.asarray([row(i, j, *pair) for i in range(pair[0]) for j in range(pair[1])], device=device_of(q))
+        for pair in axes
+    )
     height, width = (  # (queries, keys, d) each
-        xp.reshape(xp.take(xp.astype(table, work, copy=False), _rows(*pair, q, xp), axis=0), (*pair, q.shape[-1]))
-        for table, pair in zip(tables.values(), axes, strict=True)
+        xp.reshape(xp.take(xp.astype(table, work, copy=False), at, axis=0), (*pair, q.shape[-1]))
+        for table, pair, at in zip(tables.values(), axes, places, strict=True)
     )
     vertical = grid @ xp.matrix_transpose(height)  # (..., q_height, q_width, k_height)
     horizontal = xp.sum(grid[..., None, :] * width, axis=-1)  # (..., q_height, q_width, k_width)
@@ -43,14 +51,22 @@ def decomposed_bias(
     return xp.astype(xp.reshape(both, (*leading, q_height * q_width, k_height * k_width)), q.dtype, copy=False)
 
 
-def _rows(queries: int, keys: int, like: Array, xp: Namespace) -> Array:
-    """The row of every query and key of one axis, counted in the steps of the finer grid."""
-    rows = []
-    for i in range(queries):
-        for j in range(keys):
-            back = keys - 1 - j
-            rows.append(i * keys // queries + back if keys > queries else i + back * queries // keys)
-    return xp.asarray(rows, device=device_of(like))
+def _row(i: int, j: int, queries: int, keys: int) -> int:
+    """The row of a query and a key of one axis, counted in the steps of the finer grid."""
+    back = keys - 1 - j
+    return i * keys // queries + back if keys > queries else i + back * queries // keys
+
+
+def _row_in_float32(i: int, j: int, queries: int, keys: int) -> int:
+    step_q, step_k = (_single(max(a / b, 1.0)) for a, b in ((keys, queries), (queries, keys)))
+    apart = _single(_single(i * step_q) - _single(j * step_k))
+    return int(_single(apart + _single((keys - 1) * max(queries / keys, 1.0))))
+
+
+def _single(x: float) -> float:
+    """The nearest float32. Products and sums of two of them are rounded as if they had been exact: 53 bits are 2 * 24 and more."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(round(mantissa * 2**24), exponent - 24)
 
 
 def bias_gate(projection: Array, const: Array, *, xp: Namespace | None = None) -> Array:

@@ -54,8 +54,8 @@ def _profiles(wide: Bound, more: Bound, y: NDArray[Any], dtype: str) -> Bounds:
 
 
 def _decomposed(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
-    args, _ = magnitudes(call)
-    return sums(posref.decomposed_bias(*args), args[0].shape[-1] + 3, expected[0], dtypes[0])
+    args, options = magnitudes(call)
+    return sums(posref.decomposed_bias(*args, **options), args[0].shape[-1] + 3, expected[0], dtypes[0])
 
 
 def _gate(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:

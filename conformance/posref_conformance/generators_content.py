@@ -22,10 +22,11 @@ def _decomposed(draw: Draw, dtype: str) -> Build:
         axes.append(draw(st.sampled_from([(least, least * times), (least * times, least)])))
     q_size, k_size = ((axes[0][n], axes[1][n]) for n in (0, 1))
     d, leading = draw(st.integers(1, 6)), sizes(draw, draw(st.integers(0, 2)), 2)
+    options = options_of(draw, rule=["exact", "float32"])
 
     def build(i: Inputs) -> Call:
         tables = (i.data(2 * max(pair) - 1, d) for pair in axes)
-        return Call((i.data(*leading, q_size[0] * q_size[1], d), *tables, q_size, k_size))
+        return Call((i.data(*leading, q_size[0] * q_size[1], d), *tables, q_size, k_size), options)
 
     return build
 

@@ -125,6 +125,26 @@ RELATIVE: tuple[Disagreement, ...] = (
         given="x = np.arange(1.0, 13.0).reshape(3, 4)",
     ),
     Disagreement(
+        "decomposed-rows",
+        "Which row have sizes that are no multiples of each other?",
+        ("decomposed",),
+        (
+            Reading(
+                "the floor of the formula", "none: MViTv2's formula", "decomposed_bias(q, rows, one, (8, 1), (6, 1))"
+            ),
+            Reading(
+                "what float32 leaves of it, cut off",
+                "facebookresearch/mvit, Segment Anything, ViTDet, transformers",
+                "decomposed_bias(q, rows, one, (8, 1), (6, 1), rule='float32')",
+            ),
+        ),
+        "the floor of the formula",
+        "It depends on no arithmetic. Sizes of released models are multiples of each other, where both are the same.",
+        "Li et al. (2112.01526), eq. 4; facebookresearch/segment-anything dca509f; transformers 5.24, sam and vitdet",
+        "decomposed_bias.rule",
+        given="q, rows, one = np.ones((8, 1)), np.arange(15.0)[:, None], np.zeros((1, 1))",
+    ),
+    Disagreement(
         "cope-positions-scale",
         "Are the logits of contextual positions divided by sqrt(d)?",
         ("cope",),

@@ -90,7 +90,7 @@ CONTRACT = [
     "relative_scores(q, k, table, index, *, content_bias=None, position_bias=None, key_term=False, scale=None)",
     "deberta_bucket(relative_position, *, num_buckets=256, max_distance=512, beyond='clamp')",
     "disentangled_scores(q, k, relative, *, pos_k=None, pos_q=None, p2c='code', p2p=False, scale=None)",
-    "decomposed_bias(q, height_table, width_table, q_size, k_size)",
+    "decomposed_bias(q, height_table, width_table, q_size, k_size, *, rule='exact')",
     "bias_gate(projection, const)",
     "reset_cls(bias, from_cls, to_cls)",
     "forget_bias(log_forget, *, backward=None, num_queries=None)",

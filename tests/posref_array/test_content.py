@@ -34,6 +34,7 @@ BAD: Bad = [
     ("decomposed_bias", {"width_table": whole(5, 4)}, TypeError, f"width_table {FLOATING}"),
     ("decomposed_bias", {"q_size": 6}, TypeError, r"q_size must be \(height, width\), got 6"),
     ("decomposed_bias", {"k_size": (0, 3)}, ValueError, "k_size must be an integer >= 1, got 0"),
+    ("decomposed_bias", {"rule": "floor"}, ValueError, "rule must be one of 'exact', 'float32', got 'floor'"),
     ("bias_gate", {"projection": floats(2, 3, 4)}, ValueError, r"projection must be \(..., heads, q, 8\), got shape"),
     ("bias_gate", {"const": floats(3)}, ValueError, f"const {HEADS}"),
     ("bias_gate", {"const": whole(2)}, TypeError, f"const {FLOATING}"),

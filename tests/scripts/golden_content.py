@@ -16,11 +16,17 @@ from mpmath import mp, mpf
 
 
 def decomposed_bias(
-    q: Nested, height_table: Nested, width_table: Nested, q_size: list[int], k_size: list[int]
+    q: Nested, height_table: Nested, width_table: Nested, q_size: list[int], k_size: list[int], rule: str = "exact"
 ) -> Nested:
+    def to(x: Any) -> Any:
+        """To 24 bits, where that is the rule."""
+        return mpf(x) if rule == "exact" else mp.mpf(x, prec=24)
+
     def row(a: int, b: int, queries: int, keys: int) -> int:
         longer_k, longer_q = max(mpf(keys) / queries, mpf(1)), max(mpf(queries) / keys, mpf(1))
-        return int(mp.floor(a * longer_k - b * longer_q + (keys - 1) * longer_q + mpf(10) ** -50))
+        apart = to(to(a * to(longer_k)) - to(b * to(longer_q)))
+        tiny = mpf(10) ** -50 if rule == "exact" else 0
+        return int(to(apart + to((keys - 1) * longer_q)) + tiny)
 
     places = [(y, x) for y in range(q_size[0]) for x in range(q_size[1])]
     keys = [(y, x) for y in range(k_size[0]) for x in range(k_size[1])]
@@ -125,10 +131,10 @@ def inkling_scale(positions: Nested, length: int, alpha: float) -> Nested:
 AROUND = [0, 1, 4094, 4095, 4096, 8191, 131071, LARGEST]
 
 
-def decomposed(note: str, seed: int, q_size: list[int], k_size: list[int]) -> Case:
+def decomposed(note: str, seed: int, q_size: list[int], k_size: list[int], **rule: str) -> Case:
     heights, widths = (2 * max(q_size[n], k_size[n]) - 1 for n in (0, 1))
     tables = {"height_table": numbers(seed + 1, heights, 3), "width_table": numbers(seed + 2, widths, 3)}
-    return note, {"q": numbers(seed, q_size[0] * q_size[1], 3)} | tables | {"q_size": q_size, "k_size": k_size}
+    return note, {"q": numbers(seed, q_size[0] * q_size[1], 3)} | tables | {"q_size": q_size, "k_size": k_size} | rule
 
 
 def gated(note: str, seed: int, heads: int, q: int, const: list[float]) -> Case:
@@ -171,6 +177,8 @@ CASES: dict[str, list[Case]] = {
         decomposed("keys pooled by 2 and by 3", 1210, [2, 3], [1, 1]),
         decomposed("queries pooled", 1220, [1, 1], [2, 3]),
         decomposed("sizes that are no multiples", 1230, [2, 2], [1, 3]),
+        decomposed("8 queries and 6 keys by the formula", 1235, [8, 3], [6, 3]),
+        decomposed("and in float32, the same numbers", 1235, [8, 3], [6, 3], rule="float32"),
     ],
     "bias_gate": [
         gated("two heads", 1240, 2, 3, [1.0, 0.3]),

@@ -13,10 +13,12 @@ DECOMPOSED, GATE, RESET = "decomposed_bias", "bias_gate", "reset_cls"
 FORGET, COPE, PATH = "forget_bias", "cope_scores", "path_scores"
 
 
-def _decomposed(i: Inputs, q_size: tuple[int, int], k_size: tuple[int, int], leading: tuple[int, ...] = (2, 3)) -> Call:
+def _decomposed(
+    i: Inputs, q_size: tuple[int, int], k_size: tuple[int, int], leading: tuple[int, ...] = (2, 3), **options: Any
+) -> Call:
     q = i.data(*leading, q_size[0] * q_size[1], 6)
     tables = (i.data(2 * max(a, b) - 1, 6) for a, b in zip(q_size, k_size, strict=True))
-    return Call((q, *tables, q_size, k_size))
+    return Call((q, *tables, q_size, k_size), options)
 
 
 def _gate(i: Inputs, *leading: int, q: int = 5) -> Call:
@@ -59,6 +61,7 @@ CASES: tuple[Case, ...] = (
     one(DECOMPOSED, "not-square", lambda i: _decomposed(i, (2, 5), (2, 5))),
     one(DECOMPOSED, "fewer-keys", lambda i: _decomposed(i, (4, 6), (2, 3))),
     one(DECOMPOSED, "more-keys", lambda i: _decomposed(i, (2, 3), (6, 3))),
+    one(DECOMPOSED, "truncated-in-float32", lambda i: _decomposed(i, (8, 2), (6, 3), rule="float32")),
     one(DECOMPOSED, "one-row", lambda i: _decomposed(i, (1, 4), (1, 4))),
     one(DECOMPOSED, "no-heads-axis", lambda i: _decomposed(i, (2, 3), (2, 3), ())),
     one(DECOMPOSED, "no-batch", lambda i: _decomposed(i, (2, 3), (2, 3), (0, 3))),

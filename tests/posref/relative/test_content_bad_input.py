@@ -57,6 +57,7 @@ BIASES: list[Bad] = [
         ((2, 3.0), TypeError, "must be an integer >= 1, got 3.0"),
     ),
     *several("decomposed_bias", "k_size", (6, TypeError, f"{PAIR} 6"), ((0, 3), ValueError, "must be an integer >= 1, got 0")),
+    *a_word("decomposed_bias", "rule", "exact", "float32"),
     *numbers("bias_gate", "projection"),
     *numbers("bias_gate", "const"),
     *several(
