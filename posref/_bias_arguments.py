@@ -52,6 +52,13 @@ def mlp_shapes(x: Sequence[int], w1: Sequence[int], b1: Sequence[int], w2: Seque
         raise ValueError(f"b2 must be ({w2[0]},), one per head, got {tuple(b2)}")
 
 
+def norm_shapes(given: dict[str, Sequence[int]], hidden: Sequence[int]) -> None:
+    """Require the vectors of a LayerNorm to have one number per hidden value."""
+    for name, shape in given.items():
+        if tuple(shape) != tuple(hidden):
+            raise ValueError(f"{name} must be ({hidden[0]},), one per hidden value, got shape {tuple(shape)}")
+
+
 def sandwich_start(start: object) -> int:
     """The first index of Sandwich's sum."""
     first = integer(start, "start", least=0)

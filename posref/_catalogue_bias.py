@@ -123,9 +123,13 @@ BIASES: tuple[Encoding, ...] = (
         r"W_2\, \phi(W_1 (q - k) + b_1) + b_2",
         "Wang et al., CrossFormer (2108.00154), sec. 3.2; code of lucidrains/x-transformers",
         "CrossFormer, x-transformers (dynamic_pos_bias), audiolm-pytorch",
-        (("x-transformers, depth 1", "activation='silu'"),),
         (
-            "The network: ReLU after a LayerNorm in CrossFormer, SiLU in x-transformers, whose depth counts further layers.",
+            ("x-transformers, depth 1", "activation='silu'"),
+            ("crossformer, each of three layers", "norm_weight=[1.0, 1.0, 1.0, 1.0], norm_bias=[0.0, 0.0, 0.0, 0.0]"),
+        ),
+        (
+            "The network: ReLU after a LayerNorm in CrossFormer, SiLU in x-transformers, whose depth counts further layers and "
+            "whose norm, if it has one, has no bias.",
         ),
     ),
     Encoding(

@@ -36,11 +36,12 @@ RELATIVE: tuple[Encoding, ...] = (
         ("relative_shift", "relative_scores", "relative_index"),
         r"\bigl((q_i + u) \cdot k_j + (q_i + v) \cdot W R_{i - j}\bigr) / \sqrt{d}",
         "Dai et al., Transformer-XL (1901.02860), sec. 3.3 and app. B; code of kimiyoung/transformer-xl",
-        "Transformer-XL, XLNet, Conformer (ESPnet, NeMo, Wav2Vec2-Conformer), Gemma 3n's and 4's audio encoders",
+        "Transformer-XL, XLNet, Funnel, Conformer (ESPnet, NeMo, Wav2Vec2-Conformer), Gemma 3n's and 4's audio encoders",
         (
             ("transformer-xl, rows klen - 1 .. 0", "outside='next-row'"),
             ("conformer, rows L - 1 .. -(L - 1)", "num_keys=7"),
             ("xlnet, rows klen .. -qlen + 1", "rule='xlnet'"),
+            ("funnel, pooled queries", "rule='xlnet', stride=2"),
             ("gemma-3n, rows left .. -right of a block", "rule='gemma-3n'"),
         ),
         (
@@ -48,6 +49,7 @@ RELATIVE: tuple[Encoding, ...] = (
             "ESPnet's first Conformers had L rows without a causal mask: what stands in the future is another query's score.",
             "R: sinusoids, concatenated (Transformer-XL, XLNet) or interleaved (Conformer); Gemma 3n has tensor2tensor's ladder.",
             "u and v: in all but Gemma 3n.",
+            "Funnel has the same in two forms: shifted scores, or sines and cosines of i and of j apart (attention_type).",
         ),
     ),
     Encoding(
@@ -81,8 +83,8 @@ RELATIVE: tuple[Encoding, ...] = (
         "Li et al., MViTv2 (2112.01526), eq. 4; code of facebookresearch/mvit and segment-anything",
         "MViTv2, ViTDet, Segment Anything",
         (
-            ("sam, vitdet", "q_size=(14, 14), k_size=(14, 14)"),
-            ("mvitv2, queries of 8 x 8 and keys of 6 x 6, as it is coded", "rule='float32'"),
+            ("sam, vitdet", "tables of 2 n - 1 rows for grids of n x n"),
+            ("mvitv2, sam and vitdet where sizes are no multiples", "decomposed_bias(..., rule='float32')"),
         ),
         (
             "Sizes that are no multiples of each other: the codes truncate a float32, which is one row lower for some pairs.",

@@ -19,9 +19,18 @@ USE: tuple[Encoding, ...] = (
         "rotary",
         "Packed sequences",
         ("cu_seqlens_positions",),
-        r"p_t = t - c_j, \quad c_j \le t < c_{j+1}",
-        "flash-attention, cu_seqlens; TransformerEngine, format thd",
-        "all models that are trained on packed sequences",
+        r"p_t = s_j + t - c_j, \quad c_j \le t < c_{j+1}",
+        "flash-attention, cu_seqlens; TransformerEngine, format thd; Zhu et al., PoSE (2309.10400), sec. 3.2",
+        "all models that are trained on packed sequences; PoSE",
+        (
+            ("packed", "cu_seqlens=[0, 3, 5]"),
+            ("after caches of 7 and 90 tokens", "cu_seqlens=[0, 3, 5], starts=[7, 90]"),
+            ("pose, two chunks, the second skips 87", "cu_seqlens=[0, 3, 5], starts=[0, 90]"),
+            (
+                "randomised positions (2305.16843), in place of them",
+                "np.sort of as many different integers below the longest",
+            ),
+        ),
     ),
     Encoding(
         "rope-weights",

@@ -7,19 +7,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from posref._additive_arguments import optional_integer
 from posref._arguments import as_array, boolean, integer
+from posref._arguments import positions as checked_positions
 from posref._mask import checked_mask
 
 
-def cu_seqlens_positions(cu_seqlens: ArrayLike) -> NDArray[np.int64]:
-    r"""Positions of tokens of several sequences that lie one behind the other: each sequence counts from 0.
+def cu_seqlens_positions(cu_seqlens: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[np.int64]:
+    r"""Positions of tokens of several sequences that lie one behind the other: each sequence counts anew.
 
-    .. math:: p_t = t - c_j, \qquad c_j \le t < c_{j+1}
+    .. math:: p_t = s_j + t - c_j, \qquad c_j \le t < c_{j+1}
 
     Parameters
     ----------
     cu_seqlens
         (sequences + 1,) integers c, "cumulative sequence lengths": from 0, not falling, the last one is the number of tokens.
         Repeated entries are empty sequences.
+    starts
+        (sequences,) integers s, the position of the first token of each: the length of its cache, say. None: 0.
 
     Returns
     -------
@@ -28,33 +31,39 @@ def cu_seqlens_positions(cu_seqlens: ArrayLike) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        No vector with at least one entry, a first entry other than 0, an entry that is below the one before it. TypeError: no
-        integers.
+        No vector with at least one entry, a first entry other than 0, an entry that is below the one before it; not one start
+        per sequence. TypeError: no integers.
 
     Notes
     -----
-    Source: flash-attention's ``cu_seqlens``, TransformerEngine's ``thd`` format. Pitfalls: positions that go on across sequences
-    leave relative encodings as they are, but neither absolute ones nor factors that follow a position or a length; and in low
-    precision they are less exact.
+    Source: flash-attention's ``cu_seqlens``, TransformerEngine's ``thd`` format. PoSE (Zhu et al., 2309.10400, sec. 3.2) trains
+    on chunks of one text that skip positions: ``starts = cu_seqlens[:-1] + skips``, drawn from 0 on and not falling. Pitfalls:
+    positions that go on across sequences leave relative encodings as they are, but neither absolute ones nor factors that
+    follow a position or a length; and in low precision they are less exact.
 
     Examples
     --------
     >>> cu_seqlens_positions([0, 3, 3, 5])
     array([0, 1, 2, 0, 1])
+    >>> cu_seqlens_positions([0, 3, 5], starts=[0, 90])
+    array([ 0,  1,  2, 90, 91])
     """
     ends = as_array(cu_seqlens, "cu_seqlens")
     if ends.dtype.kind not in "iu":
         raise TypeError(f"cu_seqlens must be integers, got type {ends.dtype}")
     if ends.ndim != 1 or not ends.size:
         raise ValueError(f"cu_seqlens must be a vector with at least one entry, got shape {ends.shape}")
-    starts = ends.astype(np.int64)
-    if starts[0]:
+    c = ends.astype(np.int64)
+    if c[0]:
         raise ValueError(f"cu_seqlens must start with 0, got {ends[0]}")
-    lengths = starts[1:] - starts[:-1]
+    lengths = c[1:] - c[:-1]
     if (lengths < 0).any():
         at = int(np.argmax(lengths < 0))
         raise ValueError(f"cu_seqlens must not fall, got {ends[at]} and {ends[at + 1]}")
-    return np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    first = np.zeros_like(lengths) if starts is None else checked_positions(starts, "starts", whole=True)
+    if first.shape != lengths.shape:
+        raise ValueError(f"starts must be ({len(lengths)},), one per sequence, got shape {first.shape}")
+    return np.asarray(np.arange(c[-1]) + np.repeat(first - c[:-1], lengths))
 
 
 def mask_positions(

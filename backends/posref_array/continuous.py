@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from posref._arguments import choice, number
-from posref._bias_arguments import ACTIVATIONS, mlp_shapes
+from posref._bias_arguments import ACTIVATIONS, mlp_shapes, norm_shapes
 from posref_array._support import (
     Array,
     Namespace,
@@ -71,19 +71,32 @@ def position_mlp(
     b2: Array | None = None,
     activation: str = "relu",
     ceiling: float | None = None,
+    norm_weight: Array | None = None,
+    norm_bias: Array | None = None,
+    norm_eps: float = 1e-5,
     xp: Namespace | None = None,
 ) -> Array:
     """A perceptron from features to a bias per head, (..., heads), of the features' type: :func:`posref.position_mlp`."""
     xp = namespace(xp, features)
-    given = {"features": features, "w1": w1, "b1": b1, "w2": w2} | ({} if b2 is None else {"b2": b2})
+    norms = {"norm_weight": norm_weight, "norm_bias": norm_bias}
+    optional = {name: array for name, array in ({"b2": b2} | norms).items() if array is not None}
+    given = {"features": features, "w1": w1, "b1": b1, "w2": w2} | optional
     for name, array in given.items():
         require_floating(name, array)
     choice(activation, "activation", ACTIVATIONS)
     mlp_shapes(features.shape, w1.shape, b1.shape, w2.shape, w2.shape[:1] if b2 is None else b2.shape)
-    wide = working_type(xp, *given.values())
+    if norm_bias is not None and norm_weight is None:
+        raise ValueError("norm_bias must be None without norm_weight, got an array")
+    norm_shapes({name: array.shape for name, array in norms.items() if array is not None}, b1.shape)
+    epsilon, wide = number(norm_eps, "norm_eps", above=0), working_type(xp, *given.values())
     x, first, bias, second = (xp.astype(array, wide) for array in (features, w1, b1, w2))
-    hidden = _activated(x @ xp.permute_dims(first, (1, 0)) + bias, activation, xp)
-    y = hidden @ xp.permute_dims(second, (1, 0))
+    hidden = x @ xp.permute_dims(first, (1, 0)) + bias
+    if norm_weight is not None:
+        hidden = hidden - xp.mean(hidden, axis=-1, keepdims=True)
+        spread = xp.sqrt(xp.mean(hidden * hidden, axis=-1, keepdims=True) + epsilon)
+        hidden = hidden / spread * xp.astype(norm_weight, wide)
+        hidden = hidden if norm_bias is None else hidden + xp.astype(norm_bias, wide)
+    y = _activated(hidden, activation, xp) @ xp.permute_dims(second, (1, 0))
     if b2 is not None:
         y = y + xp.astype(b2, wide)
     if ceiling is not None:

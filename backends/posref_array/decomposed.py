@@ -64,7 +64,7 @@ def _row_in_float32(i: int, j: int, queries: int, keys: int) -> int:
 
 
 def _single(x: float) -> float:
-    """The nearest float32. Products and sums of two of them are rounded as if they had been exact: 53 bits are 2 * 24 and more."""
+    """The nearest float32. Products and sums of two of them are rounded once, as 53 bits are 2 * 24 and more."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(round(mantissa * 2**24), exponent - 24)
 

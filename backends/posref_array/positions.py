@@ -23,19 +23,25 @@ from posref_array._support import (
 )
 
 
-def cu_seqlens_positions(cu_seqlens: Array, *, xp: Namespace | None = None) -> Array:
-    """Each sequence counts from 0, (tokens,): :func:`posref.cu_seqlens_positions`. Waits for a device: values make the shape."""
+def cu_seqlens_positions(cu_seqlens: Array, *, starts: Array | None = None, xp: Namespace | None = None) -> Array:
+    """Each sequence counts anew, (tokens,): :func:`posref.cu_seqlens_positions`. Waits for a device: values make the shape."""
     xp = namespace(xp, cu_seqlens)
     require_integers("cu_seqlens", cu_seqlens)
     if cu_seqlens.ndim != 1 or not cu_seqlens.shape[0]:
         raise ValueError(f"cu_seqlens must be a vector with at least one entry, got shape {tuple(cu_seqlens.shape)}")
-    starts = host_copy(cu_seqlens, xp).astype(np.int64)
-    if starts[0]:
-        raise ValueError(f"cu_seqlens must start with 0, got {starts[0]}")
-    lengths = starts[1:] - starts[:-1]
+    ends = host_copy(cu_seqlens, xp).astype(np.int64)
+    if ends[0]:
+        raise ValueError(f"cu_seqlens must start with 0, got {ends[0]}")
+    lengths = ends[1:] - ends[:-1]
     if (lengths < 0).any():
         raise ValueError("cu_seqlens must not fall, got an entry below the one before it")
-    positions = [t for n in lengths.tolist() for t in range(n)]
+    firsts = [0] * len(lengths)
+    if starts is not None:
+        require_integers("starts", starts)
+        if tuple(starts.shape) != lengths.shape:
+            raise ValueError(f"starts must be ({len(lengths)},), one per sequence, got shape {tuple(starts.shape)}")
+        firsts = host_copy(starts, xp).tolist()
+    positions = [t for first, n in zip(firsts, lengths.tolist(), strict=True) for t in range(first, first + n)]
     device = device_of(cu_seqlens)
     return xp.asarray(positions, dtype=widest_integer(xp, device), device=device)
 

@@ -35,7 +35,13 @@ def relative_index(
 
 
 def relative_shift(
-    x: Array, num_keys: int, *, rule: str = "transformer-xl", outside: str = "next-row", xp: Namespace | None = None
+    x: Array,
+    num_keys: int,
+    *,
+    rule: str = "transformer-xl",
+    outside: str = "next-row",
+    stride: int = 1,
+    xp: Namespace | None = None,
 ) -> Array:
     """Scores per distance as scores per key, (..., q, num_keys), by padding and reshaping: :func:`posref.relative_shift`."""
     xp = namespace(xp, x)
@@ -46,21 +52,24 @@ def relative_shift(
     if x.ndim < 2:
         raise ValueError(f"x must be (..., q, columns), got shape {tuple(x.shape)}")
     q, columns = x.shape[-2:]
-    most = max(0, columns - (rule == "xlnet"))
+    step = integer(stride, "stride")
+    if step > 1 and rule != "xlnet":
+        raise ValueError(f"stride must be 1 for the rule {rule!r}, got {step}")
+    most = max(0, columns - step * (rule == "xlnet"))
     if rule != "gemma-3n" and keys > most:
         raise ValueError(f"num_keys must be at most {most} for x with {columns} columns, got {keys}")
     if rule == "gemma-3n":  # zeros behind: rows grow by one column more than they keep
         width = max(keys, q + columns) + 1
         x = xp.concat([x, _zeros(x, width - columns, xp)], axis=-1)
         kept = xp.reshape(x, (*x.shape[:-2], q * width))[..., : q * (width - 1)]
-    else:  # rows lose one column, by as many entries as there are rows
+    else:  # rows lose as many columns as they are to move, times as many entries as there are rows
         x = xp.concat([_zeros(x, int(rule == "transformer-xl"), xp), x], axis=-1)
-        width = max(1, x.shape[-1])
-        kept = xp.reshape(x, (*x.shape[:-2], q * x.shape[-1]))[..., q * min(1, x.shape[-1]) :]
+        width = x.shape[-1] - min(step, x.shape[-1]) + 1
+        kept = xp.reshape(x, (*x.shape[:-2], q * x.shape[-1]))[..., q * min(step, x.shape[-1]) :]
     moved = xp.reshape(kept, (*x.shape[:-2], q, width - 1))[..., :keys]
     if outside == "zero" and rule != "gemma-3n":
         i, j = (xp.arange(n, device=device_of(x)) for n in (q, keys))
-        column = j - i[:, None] + (q if rule == "xlnet" else q - 1)
+        column = j - step * i[:, None] + (step * q if rule == "xlnet" else q - 1)
         return xp.where(column < columns, moved, xp.zeros_like(moved))
     return moved
 

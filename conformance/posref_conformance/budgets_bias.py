@@ -130,16 +130,45 @@ def _mlp(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     x, w1, b1, w2 = (np.abs(values_of(call, i)) for i in range(4))
     b2, y = np.abs(np.asarray(call.kwargs.get("b2", 0.0)).astype(np.float64)), np.abs(expected[0])
     size = x @ w1.T + b1  # of the hidden values, at most
+    normed = _normed(call)
     u, u_o = working_roundoff(dtypes[0]), ROUNDOFF[dtypes[0]]
     u = 2 * u if dtypes[0] == "float64" else u  # the reference errs as much there
     ceiling = abs(call.kwargs.get("ceiling", 0.0))
     result: Bounds = {}
     for name, more in (("float32", 0.0), ("native", u_o if u_o > u else 0.0)):
-        hidden = 1.1 * ((x.shape[-1] + 2) * u + 2 * more) * size + (4 * u + more) * size
-        off = hidden @ w2.T + ((w2.shape[1] + 2) * u + more) * (size @ w2.T + b2)
+        hidden = ((x.shape[-1] + 2) * u + 2 * more) * size
+        hidden, most = (hidden, size) if normed is None else normed(hidden, u + more)
+        hidden = 1.1 * hidden + (4 * u + more) * most
+        off = hidden @ w2.T + ((w2.shape[1] + 2) * u + more) * (most @ w2.T + b2)
         bound = ceiling / 4 * off + (8 * u + 3 * more) * y if ceiling else off + more * y
         result[name] = [bound + 1.5 * u_o * y + SMALLEST[dtypes[0]]]
     return result
+
+
+def _normed(call: Call) -> Callable[[Any, float], tuple[Any, Any]] | None:
+    """A LayerNorm: from errors of the hidden values z and a roundoff u, errors of what it makes of them, and its magnitude.
+
+    c = z - mean errs by the errors of both, by (H + 1) u of the sum behind the mean and by u |c|: E. The spread s, the root of
+    mean(c^2) + eps, by mean(|c| E) / s + (H + 6) / 2 u s. The quotient n = c / s, then, by E / s + |n| (that of s) / s + u |n|,
+    and gamma n + beta by |gamma| times it and a rounding of each.
+    """
+    if "norm_weight" not in call.kwargs:
+        return None
+    x, w1, b1 = (values_of(call, i) for i in range(3))
+    gamma, beta = (np.asarray(call.kwargs.get(name, 0.0)).astype(np.float64) for name in ("norm_weight", "norm_bias"))
+    z = x @ w1.T + b1
+    c, terms = z - z.mean(axis=-1, keepdims=True), z.shape[-1]
+    s = np.sqrt(np.mean(c**2, axis=-1, keepdims=True) + call.kwargs.get("norm_eps", 1e-5))
+    n = np.abs(c / s)
+
+    def errors(of_z: Any, u: float) -> tuple[Any, Any]:
+        e = of_z + np.mean(of_z + (terms + 1) * u * np.abs(z), axis=-1, keepdims=True) + u * np.abs(c)
+        of_s = np.mean(np.abs(c) * e, axis=-1, keepdims=True) / s**2 + (terms + 6) / 2 * u
+        of_n = e / s + n * (of_s + 2 * u)
+        most = np.abs(gamma) * n + np.abs(beta)
+        return np.abs(gamma) * of_n + 2 * u * most, most
+
+    return errors
 
 
 BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {

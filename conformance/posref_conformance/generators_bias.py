@@ -112,10 +112,12 @@ def _mlp(draw: Draw, dtype: str) -> Callable[[Inputs], Call]:
     n, hidden, heads = (draw(st.integers(1, 9)) for _ in range(3))
     shape, biased = sizes(draw, draw(st.integers(0, 2))), draw(st.booleans())
     options = options_of(draw, activation=["relu", "silu", "identity"], ceiling=[None, 16.0, 2.5])
+    norms = draw(st.integers(0, 2))  # no norm, one without a bias, one with it
 
     def build(i: Inputs) -> Call:
         arrays = i.data(*shape, n), i.data(hidden, n), i.data(hidden), i.data(heads, hidden)
-        return Call(arrays, options | ({"b2": i.data(heads)} if biased else {}))
+        norm = {name: i.data(hidden) for name in ("norm_weight", "norm_bias")[:norms]}
+        return Call(arrays, options | ({"b2": i.data(heads)} if biased else {}) | norm)
 
     return build
 

@@ -112,8 +112,9 @@ def _weight(draw: Draw, dtype: str) -> Build:
 def _packed(draw: Draw, dtype: str) -> Build:
     from hypothesis import strategies as st
 
-    ends = np.cumsum([0, *draw(st.lists(st.integers(0, 9), max_size=6))])
-    return lambda i: Call((i.typed(ends),))
+    ends, started = np.cumsum([0, *draw(st.lists(st.integers(0, 9), max_size=6))]), draw(st.booleans())
+    starts = draw(st.lists(st.integers(-(2**30), 2**30), min_size=len(ends) - 1, max_size=len(ends) - 1))
+    return lambda i: Call((i.typed(ends),), {"starts": i.typed(np.array(starts, np.int64))} if started else {})
 
 
 def _linear(draw: Draw, dtype: str) -> Build:

@@ -24,7 +24,9 @@ def _shift(draw: Draw, dtype: str) -> Build:
 
     leading, q, columns = sizes(draw, draw(st.integers(0, 2)), 3), draw(st.integers(0, 5)), draw(st.integers(0, 9))
     options = options_of(draw, rule=["transformer-xl", "xlnet", "gemma-3n"], outside=["next-row", "zero"])
-    most = {"xlnet": max(0, columns - 1), "gemma-3n": 12}.get(options.get("rule", ""), columns)
+    if options.get("rule") == "xlnet":
+        options |= options_of(draw, stride=[1, 2, 3])
+    most = {"xlnet": max(0, columns - options.get("stride", 1)), "gemma-3n": 12}.get(options.get("rule", ""), columns)
     keys = draw(st.integers(0, most))
     return lambda i: Call((i.data(*leading, q, columns), keys), dict(options))
 

@@ -90,4 +90,4 @@ def _rows_in_float32(queries: int, keys: int) -> NDArray[Any]:
     f = np.float32
     i, j = np.arange(queries, dtype=f)[:, None], np.arange(keys, dtype=f)
     step_q, step_k = max(keys / queries, 1.0), max(queries / keys, 1.0)
-    return (i * f(step_q) - j * f(step_k) + f((keys - 1) * step_k)).astype(np.int64)
+    return np.asarray((i * f(step_q) - j * f(step_k) + f((keys - 1) * step_k)).astype(np.int64))

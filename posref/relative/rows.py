@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -61,11 +59,11 @@ def relative_index(relative_position: ArrayLike, left: int, right: int, *, outsi
 
 
 def relative_shift(
-    x: ArrayLike, num_keys: int, *, rule: str = "transformer-xl", outside: str = "next-row"
+    x: ArrayLike, num_keys: int, *, rule: str = "transformer-xl", outside: str = "next-row", stride: int = 1
 ) -> NDArray[np.float64]:
     r"""From scores per distance to scores per key: row i moved i columns to the right.
 
-    .. math:: y_{ij} = x_{i,\; j - i + o}
+    .. math:: y_{ij} = x_{i,\; j - t i + o}, \qquad t = 1 \text{ or the stride}
 
     Codes pad and reshape instead of looking up, so that a row runs on into the next one where the distance has no column.
 
@@ -74,13 +72,15 @@ def relative_shift(
     x
         (..., q, columns): the query's product with one row per distance, the furthest key in the past first.
     num_keys
-        Columns of the result: 0 .. columns, with ``"xlnet"`` 0 .. columns - 1.
+        Columns of the result: 0 .. columns, with ``"xlnet"`` 0 .. columns - stride.
     rule
         ``"transformer-xl"``: o = q - 1, a column of zeros is put in front (Transformer-XL, Conformer, Music Transformer).
-        ``"xlnet"``: o = q, the first row is dropped. ``"gemma-3n"``: o = 0, zeros are put behind; any num_keys.
+        ``"xlnet"``: o = t q, the first t rows are dropped. ``"gemma-3n"``: o = 0, zeros are put behind; any num_keys.
     outside
         What stands where x has no column for the distance. ``"next-row"``: what the code leaves there, a number of another
         query or a padding zero. ``"zero"``: 0. With ``"gemma-3n"`` it is 0 in either case.
+    stride
+        t, how many keys further the next query stands: 2 for Funnel's pooled queries. Other than 1 with ``"xlnet"`` alone.
 
     Returns
     -------
@@ -89,13 +89,14 @@ def relative_shift(
     Raises
     ------
     ValueError
-        x without a row and a column axis; more keys than there are columns; an unknown word.
+        x without a row and a column axis; more keys than there are columns; an unknown word; a stride with another rule.
 
     Notes
     -----
     Source: Transformer-XL (1901.02860), app. B; the released code of each. Columns are distances q - k: ``klen - 1 .. 0`` in
     Transformer-XL, where keys in the future have none and must be masked; ``L - 1 .. -(L - 1)`` in Conformer, ESPnet, NeMo and
-    Wav2Vec2-Conformer, of which the first L are kept; ``klen .. -qlen + 1`` in XLNet; ``left .. -right`` of a block in Gemma 3n.
+    Wav2Vec2-Conformer, of which the first L are kept; ``klen .. -qlen + 1`` in XLNet, and Funnel, whose pooled queries have
+    ``2 qlen .. -klen + 1`` from the first key on; ``left .. -right`` of a block in Gemma 3n.
     Disagreement: ESPnet's first Conformers had ``L - 1 .. 0`` without a causal mask, and so other queries' scores in the future.
 
     Examples
@@ -116,23 +117,23 @@ def relative_shift(
     if scores.ndim < 2:
         raise ValueError(f"x must be (..., q, columns), got shape {scores.shape}")
     q, columns = scores.shape[-2:]
-    most = max(0, columns - (rule == "xlnet"))
+    step = integer(stride, "stride")
+    if step > 1 and rule != "xlnet":
+        raise ValueError(f"stride must be 1 for the rule {rule!r}, got {step}")
+    most = max(0, columns - step * (rule == "xlnet"))
     if rule != "gemma-3n" and keys > most:
         raise ValueError(f"num_keys must be at most {most} for x with {columns} columns, got {keys}")
     i, j = np.arange(q)[:, None], np.arange(keys)
-    column = j - i + {"transformer-xl": q - 1, "xlnet": q, "gemma-3n": 0}[rule]
+    column = j - step * i + {"transformer-xl": q - 1, "xlnet": step * q, "gemma-3n": 0}[rule]
     inside = (column >= 0) & (column < columns)
     y = np.zeros((*scores.shape[:-1], keys))
     y[..., inside] = scores[..., np.broadcast_to(i, inside.shape)[inside], column[inside]]
     if outside == "next-row" and rule != "gemma-3n":
-        row, column = _run_on(q, columns, i, j, rule)
+        padded = int(rule == "transformer-xl")  # rows of the buffer are that much longer
+        place = (
+            step * q + i * (columns - step + padded) + j
+        )  # of the reshaped entry: the buffer's first ones are dropped
+        row, column = place // (columns + padded), place % (columns + padded) - padded  # column -1 is the padding
         spilled = ~inside & (column >= 0)
         y[..., spilled] = scores[..., row[spilled], column[spilled]]
     return y
-
-
-def _run_on(q: int, columns: int, i: NDArray[Any], j: NDArray[Any], rule: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Row and column of x behind each entry of the reshaped array; column -1 is the padding."""
-    padded = int(rule == "transformer-xl")  # rows of the buffer are that much longer
-    place = q + i * (columns - 1 + padded) + j  # its first q entries are dropped
-    return place // (columns + padded), place % (columns + padded) - padded

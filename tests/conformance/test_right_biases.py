@@ -115,13 +115,27 @@ def test_position_mlp(ratios: Ratios, name: str, profile: str) -> None:
     functional = torch.nn.functional
 
     def position_mlp(
-        features: Any, w1: Any, b1: Any, w2: Any, *, b2: Any = None, activation: str = "relu", ceiling: Any = None
+        features: Any,
+        w1: Any,
+        b1: Any,
+        w2: Any,
+        *,
+        b2: Any = None,
+        activation: str = "relu",
+        ceiling: Any = None,
+        norm_weight: Any = None,
+        norm_bias: Any = None,
+        norm_eps: float = 1e-5,
     ) -> Any:
         kind = features.dtype
         work = kind if name == "native" or kind == torch.float64 else torch.float32
         x, w1, b1, w2 = (t.to(work) for t in (features, w1, b1, w2))
         phi = {"relu": functional.relu, "silu": functional.silu, "identity": lambda h: h}[activation]
-        y = functional.linear(phi(functional.linear(x, w1, b1)), w2, None if b2 is None else b2.to(work))
+        hidden = functional.linear(x, w1, b1)
+        if norm_weight is not None:
+            shift = None if norm_bias is None else norm_bias.to(work)
+            hidden = functional.layer_norm(hidden, w1.shape[:1], norm_weight.to(work), shift, norm_eps)
+        y = functional.linear(phi(hidden), w2, None if b2 is None else b2.to(work))
         return (y if ceiling is None else ceiling * torch.sigmoid(y)).to(kind)
 
     measured = ratios({"position_mlp": position_mlp}, profile, arrays="torch")

@@ -121,6 +121,31 @@ def test_packed_faults(fault: Any) -> None:
         each_sequence_counts_from_zero(fault)
 
 
+def skips_positions(positions: Any) -> None:
+    """PoSE (2309.10400), sec. 3.2: chunk i of one text gets u_i added to the positions that it has in the text."""
+    ends, skips = np.array([0, 4, 6, 13]), np.array([0, 9, 70])
+    found = positions(ends, starts=ends[:-1] + skips)
+    assert found.tolist() == [0, 1, 2, 3, 13, 14, *range(76, 83)]
+    assert positions(ends, starts=ends[:-1]).tolist() == list(range(13))
+
+
+def test_pose() -> None:
+    skips_positions(cu_seqlens_positions)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda ends, starts: cu_seqlens_positions(ends),
+        lambda ends, starts: cu_seqlens_positions(ends, starts=starts - ends[:-1]),  # the skips alone
+        lambda ends, starts: cu_seqlens_positions(ends, starts=np.cumsum(starts)),
+    ],
+)
+def test_pose_faults(fault: Any) -> None:
+    with pytest.raises(AssertionError):
+        skips_positions(fault)
+
+
 def test_packed_is_as_each_sequence_by_itself() -> None:
     x, ends = DRAW.standard_normal((11, 8)), [0, 3, 4, 11]
     packed = posref.rope(x, cu_seqlens_positions(ends))

@@ -93,7 +93,7 @@ CALLS: dict[str, Args] = {
     },
     "pope_apply": {"x": X, "positions": POSITIONS, "bias": -DRAW.random(8)},
     "rope_permute_weight": {"weight": DRAW.standard_normal((12, 5)), "num_heads": 2},
-    "cu_seqlens_positions": {"cu_seqlens": np.array([0, 3, 3, 9])},
+    "cu_seqlens_positions": {"cu_seqlens": np.array([0, 3, 3, 9]), "starts": np.array([5, 0, -2])},
     "relative_index": {"relative_position": POSITIONS, "left": 40, "right": 8},
     "relative_shift": {"x": X, "num_keys": 7},
     "relative_bias": {"x": X, "table": DRAW.standard_normal((3, 9, 8)), "index": DRAW.integers(-1, 9, (5, 7))},

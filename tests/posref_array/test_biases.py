@@ -96,6 +96,9 @@ BAD: Bad = [
     ("position_mlp", {"b2": floats(2)}, ValueError, r"b2 must be \(3,\), one per head, got \(2,\)"),
     ("position_mlp", {"b1": whole(4)}, TypeError, "b1 must be a floating array, got type"),
     ("position_mlp", {"activation": "gelu"}, ValueError, "activation must be one of 'relu', 'silu', 'identity', got 'gelu'"),
+    ("position_mlp", {"norm_weight": floats(3)}, ValueError, r"norm_weight must be \(4,\), one per hidden value, got shape"),
+    ("position_mlp", {"norm_bias": floats(4)}, ValueError, "norm_bias must be None without norm_weight, got an array"),
+    ("position_mlp", {"norm_eps": 0.0}, ValueError, "norm_eps must be a finite number > 0, got 0.0"),
     ("position_mlp", {"ceiling": float("inf")}, ValueError, "ceiling must be a finite number, got inf"),
 ]  # fmt: skip
 

@@ -32,6 +32,7 @@ BAD: Bad = [
     ("relative_shift", {"x": floats(5)}, ValueError, r"x must be \(..., q, columns\), got shape \(5,\)"),
     ("relative_shift", {"num_keys": 6}, ValueError, "num_keys must be at most 5 for x with 5 columns, got 6"),
     ("relative_shift", {"rule": "bert"}, ValueError, "rule must be one of 'transformer-xl', 'xlnet', 'gemma-3n'"),
+    ("relative_shift", {"stride": 2}, ValueError, "stride must be 1 for the rule 'transformer-xl', got 2"),
     ("relative_shift", {"outside": "one"}, ValueError, "outside must be one of 'next-row', 'zero', got 'one'"),
     ("relative_bias", {"x": whole(3, 4)}, TypeError, "x must be a floating array, got type"),
     ("relative_bias", {"table": floats(6, 3)}, ValueError, r"table must be \(..., rows, 4\) with at least one row"),

@@ -124,6 +124,8 @@ BAD: Bad = [
         ValueError,
         "cu_seqlens must not fall, got an entry below",
     ),
+    ("cu_seqlens_positions", {"starts": floats(3)}, TypeError, "starts must be an array of integers"),
+    ("cu_seqlens_positions", {"starts": whole(2)}, ValueError, r"starts must be \(3,\), one per sequence, got shape \(2,\)"),
     ("linear_attention", {"k": floats(5, 3)}, ValueError, "q, k, v must be"),
     ("linear_attention", {"feature": "relu"}, ValueError, "feature must be one of 'elu', 'identity', got 'relu'"),
     ("linear_attention", {"mask": floats(3, 5)}, TypeError, "mask must be boolean, True where a query may look"),

@@ -134,8 +134,11 @@ def rope_permute_weight(weight: Nested, num_heads: int, to: str, rotary_dim: int
     return result
 
 
-def cu_seqlens_positions(cu_seqlens: list[int]) -> list[int]:
-    return [t for a, b in itertools.pairwise(cu_seqlens) for t in range(b - a)]
+def cu_seqlens_positions(cu_seqlens: list[int], starts: list[int] | None = None) -> list[int]:
+    firsts = starts or [0] * len(cu_seqlens)
+    return [
+        first + t for (a, b), first in zip(itertools.pairwise(cu_seqlens), firsts, strict=False) for t in range(b - a)
+    ]
 
 
 def linear_attention(
@@ -265,6 +268,8 @@ CASES: dict[str, list[Case]] = {
     "cu_seqlens_positions": [
         ("three sequences", {"cu_seqlens": [0, 3, 4, 11]}),
         ("empty ones", {"cu_seqlens": [0, 0, 2, 2, 5]}),
+        ("after caches", {"cu_seqlens": [0, 1, 2, 4], "starts": [7, 0, 2**53]}),
+        ("PoSE: chunks of 3, 2 and 4 that skip 0, 10 and 500", {"cu_seqlens": [0, 3, 5, 9], "starts": [0, 13, 505]}),
     ],
     "linear_attention": [
         linear("plain", 900, 2, 3),

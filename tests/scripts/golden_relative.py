@@ -23,21 +23,22 @@ def relative_index(relative_position: Nested, left: int, right: int, outside: st
     return each(row, relative_position)
 
 
-def relative_shift(x: Nested, num_keys: int, rule: str, outside: str) -> Nested:
+def relative_shift(x: Nested, num_keys: int, rule: str, outside: str, stride: int = 1) -> Nested:
     q, columns = len(x), len(x[0])
     if rule == "transformer-xl":
         buffer = [value for row in x for value in [0.0, *row]][q:]
         width, first = columns, q - 1
     elif rule == "xlnet":
-        buffer = [value for row in x for value in row][q:]
-        width, first = columns - 1, q
+        buffer = [value for row in x for value in row][stride * q :]
+        width, first = columns - stride, stride * q
     else:
         buffer = [value for row in x for value in row + [0.0] * (num_keys + 1 - columns)]
         width, first = num_keys, 0
     rows = [[mpf(v) for v in buffer[i * width : i * width + num_keys]] for i in range(q)]
     if outside == "zero":
         rows = [
-            [v if 0 <= j - i + first < columns else mpf(0) for j, v in enumerate(row)] for i, row in enumerate(rows)
+            [v if 0 <= j - stride * i + first < columns else mpf(0) for j, v in enumerate(row)]
+            for i, row in enumerate(rows)
         ]
     return rows
 
@@ -103,9 +104,16 @@ def rows(note: str, relative: Nested, left: int, right: int, outside: str = "cli
 
 
 def shift(
-    note: str, seed: int, q: int, columns: int, keys: int, rule: str = "transformer-xl", outside: str = "next-row"
+    note: str,
+    seed: int,
+    q: int,
+    columns: int,
+    keys: int,
+    rule: str = "transformer-xl",
+    outside: str = "next-row",
+    **stride: int,
 ) -> Case:
-    return note, {"x": numbers(seed, q, columns), "num_keys": keys, "rule": rule, "outside": outside}
+    return note, {"x": numbers(seed, q, columns), "num_keys": keys, "rule": rule, "outside": outside} | stride
 
 
 def index_of(q: int, k: int, left: int, right: int, *, sign: int = 1, outside: str = "clip") -> Nested:
@@ -164,6 +172,8 @@ CASES: dict[str, list[Case]] = {
         shift("ESPnet's first Conformers: the length", 910, 4, 4, 4),
         shift("XLNet: queries and keys", 920, 3, 8, 5, "xlnet"),
         shift("XLNet on Transformer-XL's numbers", 900, 3, 5, 4, "xlnet"),
+        shift("Funnel: two queries of four keys", 925, 2, 8, 4, "xlnet", stride=2),
+        shift("Funnel, masked, on Transformer-XL's numbers", 900, 3, 5, 3, "xlnet", outside="zero", stride=2),
         shift("Gemma 3n: a block of 3 with 4 distances", 930, 3, 4, 6, "gemma-3n"),
         shift("one query", 940, 1, 4, 4),
         shift("more queries than keys", 950, 5, 3, 3),

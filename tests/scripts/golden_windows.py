@@ -55,7 +55,16 @@ def cosine_scale(log_scale: Nested, largest: float) -> Nested:
 
 
 def position_mlp(
-    features: Nested, w1: Nested, b1: Nested, w2: Nested, b2: Nested, activation: str, ceiling: float | None
+    features: Nested,
+    w1: Nested,
+    b1: Nested,
+    w2: Nested,
+    b2: Nested,
+    activation: str,
+    ceiling: float | None,
+    norm_weight: Nested = None,
+    norm_bias: Nested = None,
+    norm_eps: float = 1e-5,
 ) -> Nested:
     def logistic(x: Any) -> Any:
         return 1 / (1 + mp.exp(-x))
@@ -63,7 +72,13 @@ def position_mlp(
     phi = {"relu": lambda x: max(x, mpf(0)), "silu": lambda x: x * logistic(x), "identity": lambda x: x}[activation]
 
     def perceptron(x: list[float]) -> list[Any]:
-        hidden = [phi(mp.fdot(row, x) + mpf(b)) for row, b in zip(w1, b1, strict=True)]
+        hidden = [mp.fdot(row, x) + mpf(b) for row, b in zip(w1, b1, strict=True)]
+        if norm_weight is not None:
+            mean = sum(hidden) / len(hidden)
+            spread = mp.sqrt(sum((z - mean) ** 2 for z in hidden) / len(hidden) + mpf(norm_eps))
+            shifts = norm_bias or [0.0] * len(hidden)
+            hidden = [g * (z - mean) / spread + b for z, g, b in zip(hidden, norm_weight, shifts, strict=True)]
+        hidden = [phi(z) for z in hidden]
         out = [mp.fdot(row, hidden) + mpf(b) for row, b in zip(w2, b2 or [0.0] * len(w2), strict=True)]
         return out if ceiling is None else [mpf(ceiling) * logistic(y) for y in out]
 
@@ -117,6 +132,8 @@ CASES: dict[str, list[Case]] = {
         mlp("Swin v2", 720, 2, 5, 3, ceiling=16.0),
         mlp("FIRE", 730, 1, 4, 2, b2=numbers(734, 2)),
         mlp("x-transformers, depth 1", 740, 1, 4, 2, b2=numbers(744, 2), activation="silu"),
+        mlp("CrossFormer: a LayerNorm", 760, 2, 5, 3, norm_weight=numbers(764, 5), norm_bias=numbers(765, 5)),
+        mlp("a LayerNorm without a bias", 770, 2, 3, 2, norm_weight=numbers(774, 3), norm_eps=0.01),
         mlp("a linear layer", 750, 3, 2, 1, activation="identity"),
     ],
 }

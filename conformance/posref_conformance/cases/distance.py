@@ -135,6 +135,7 @@ CASES: tuple[Case, ...] = (
     one(WEIGHT, "read-only-transposed", lambda i: Call((read_only(transposed(i.data(12, 3))), 2))),
     one(PACKED, "packed", lambda i: Call((i.typed([0, 3, 4, 11]),)), dtypes=EITHER),
     one(PACKED, "empty-sequences", lambda i: Call((i.typed([0, 0, 3, 3, 3, 5, 5]),)), dtypes=EITHER),
+    one(PACKED, "starts", lambda i: Call((i.typed([0, 3, 3, 4, 11]),), {"starts": i.typed([0, 7, 100, -2])}), dtypes=EITHER),
     one(PACKED, "one-sequence", lambda i: Call((i.typed([0, 6]),)), dtypes=WHOLE),
     one(PACKED, "no-tokens", lambda i: Call((i.typed([0, 0]),)), dtypes=WHOLE),
     one(PACKED, "no-sequences", lambda i: Call((i.typed([0]),)), dtypes=WHOLE),

@@ -55,16 +55,18 @@ def test_t5(causal: bool, queries: int, keys: int) -> None:
     assert np.array_equal(of(module(queries, keys)), ours)  # a power of two
 
 
+@pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("log_distance", [False, True])
 @pytest.mark.parametrize(("queries", "keys"), LENGTHS)
-def test_dynamic_position_bias(log_distance: bool, queries: int, keys: int) -> None:
+def test_dynamic_position_bias(norm: bool, log_distance: bool, queries: int, keys: int) -> None:
     """A network over the offsets of the query less the key, one row for each."""
-    module = x_transformers.DynamicPositionBias(5, heads=3, depth=1, log_distance=log_distance)
+    module = x_transformers.DynamicPositionBias(5, heads=3, depth=1, log_distance=log_distance, norm=norm)
     first, last = module.mlp[0][0], module.mlp[-1]
+    how = {"norm_weight": np.ones(5)} if norm else {}
     w1, b1, w2, b2 = (of(t) for t in (first.weight, first.bias, last.weight, last.bias))
     offsets = np.arange(1 - keys, keys)
     features = posref.log_offset(offsets) if log_distance else offsets.astype(float)
-    rows = posref.position_mlp(features[:, None], w1, b1, w2, b2=b2, activation="silu")
+    rows = posref.position_mlp(features[:, None], w1, b1, w2, b2=b2, activation="silu", **how)
     index = posref.query_positions(queries, keys)[:, None] - np.arange(keys) + keys - 1
     # hidden values to 9, weights below 1, in float32: some 10 roundings of each of 5 terms
     np.testing.assert_allclose(

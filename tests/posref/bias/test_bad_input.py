@@ -211,6 +211,16 @@ CASES: list[Bad] = [
     ("position_mlp", {"w2": ONES((0, 4))}, ValueError, f"{LAYERS} (5, 2), (4, 2), (4,), (0, 4)"),
     ("position_mlp", {"b2": ONES(2)}, ValueError, "b2 must be (3,), one per head, got (2,)"),
     *a_word("position_mlp", "activation", "relu", "silu", "identity"),
+    *(bad for bad in numbers("position_mlp", "norm_weight") if bad[1]["norm_weight"] is not None),
+    ("position_mlp", {"norm_weight": ONES(3)}, ValueError, "norm_weight must be (4,), one per hidden value, got shape (3,)"),
+    ("position_mlp", {"norm_bias": ONES(4)}, ValueError, "norm_bias must be None without norm_weight, got an array"),
+    (
+        "position_mlp",
+        {"norm_weight": ONES(4), "norm_bias": 1.0},
+        ValueError,
+        "norm_bias must be (4,), one per hidden value, got shape ()",
+    ),
+    *a_number("position_mlp", "norm_eps", "a finite number > 0", 0, -1e-5),
     *(bad for bad in a_number("position_mlp", "ceiling", "a finite number") if bad[1]["ceiling"] is not None),
     *numbers("t5_bias", "table"),
     *several(

@@ -260,6 +260,35 @@ def test_a_deeper_network_is_one_after_the_other() -> None:
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-14)  # some 30 roundings of numbers to 10
 
 
+def is_crossformers(network: Callable[..., Any]) -> None:
+    """CrossFormer: a linear layer, then twice LayerNorm, ReLU and a linear layer, by torch."""
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    nn, draw = torch.nn, torch.Generator().manual_seed(3)
+    layers = nn.Linear(2, 4), nn.LayerNorm(4), nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 3)
+    for parameter in nn.ModuleList(layers).double().parameters():
+        parameter.data = torch.randn(parameter.shape, generator=draw, dtype=torch.float64)
+    first, norm, second, other, last = layers
+    x = torch.randn(6, 2, generator=draw, dtype=torch.float64)
+    expected = last(torch.relu(other(second(torch.relu(norm(first(x))))))).detach().numpy()
+    x, *weights = (t.detach().numpy() for t in (x, *(p for layer in layers for p in layer.parameters())))
+    w1, b1, g1, s1, w2, b2, g2, s2, w3, b3 = weights
+    hidden = network(x, w1, b1, np.eye(4), norm_weight=g1, norm_bias=s1)
+    got = network(hidden, w2, b2, w3, b2=b3, norm_weight=g2, norm_bias=s2)
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=1e-12
+    )  # some 60 roundings of numbers to 20, spreads above 0.3
+
+
+def test_crossformers_network() -> None:
+    is_crossformers(posref.position_mlp)
+
+
+@pytest.mark.parametrize("wrong", [{"norm_eps": 1e-3}, {"norm_bias": None}, {"norm_weight": None, "norm_bias": None}])
+def test_faults_of_a_norm_are_noticed(wrong: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError):
+        is_crossformers(lambda *args, **how: posref.position_mlp(*args, **how | wrong))
+
+
 def test_the_ceiling_is_never_passed() -> None:
     x = np.array([[-1e6], [-3.0], [0.0], [3.0], [1e6]])
     y = posref.position_mlp(x, [[1.0]], [0.0], [[1.0]], activation="identity", ceiling=16.0)[:, 0]

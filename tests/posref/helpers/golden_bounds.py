@@ -72,12 +72,21 @@ def disentangled_scores(args: Args) -> float:
 
 def position_mlp(args: Args) -> float:
     """Hidden values within (n + 2) u of their terms, an activation that grows by 1.1 at most and adds 4 u, the sum over them;
-    the logistic function has slope 1/4 and adds 4 u.
+    the logistic function has slope 1/4 and adds 4 u. A LayerNorm divides errors by the spread s, of which twice as much comes
+    back by the mean and by s itself, and adds some H + 8 u.
     """
     x, w1, b1, w2 = (np.abs(np.asarray(args[name])) for name in ("features", "w1", "b1", "w2"))
     size = x @ w1.T + b1
     out = size @ w2.T + np.abs(np.asarray(args["b2"] or 0.0))
     off = U * ((1.1 * (w1.shape[1] + 2) + 4) * size @ w2.T + (w1.shape[0] + 2) * out)
+    if args.get("norm_weight") is not None:
+        z = np.asarray(args["features"]) @ np.asarray(args["w1"]).T + np.asarray(args["b1"])
+        spread, gamma = z.std(axis=-1).min(), np.abs(args["norm_weight"]).max()
+        most = (
+            gamma * len(w1) ** 0.5 + np.abs(args.get("norm_bias") or 0.0).max()
+        )  # |z - mean| / s is at most the root of H
+        error = 3 * gamma * len(w1) ** 0.5 * (w1.shape[1] + len(w1) + 10) * size.max() / spread + 10 * most
+        off = U * (1.1 * error + (len(w1) + 6) * most) * np.abs(w2).sum(axis=1)
     return float(off.max() if args["ceiling"] is None else args["ceiling"] * (off / 4 + 4 * U).max())
 
 

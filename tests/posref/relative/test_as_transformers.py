@@ -118,6 +118,52 @@ def test_the_shift_of_xlnet(q: int, k: int) -> None:
     assert q == 1 or not np.array_equal(relative_shift(array(x), k), array(theirs))
 
 
+def funnel(kind: str, tokens: int) -> tuple[Any, Any]:
+    """The attention of its second block, and what it is told of positions where the queries alone are pooled."""
+    modeling_funnel = modeling("funnel")
+    config = configured(
+        "funnel",
+        "FunnelConfig",
+        block_sizes=[1, 1],
+        d_model=6,
+        n_head=HEADS,
+        d_head=D,
+        hidden_dropout=0.0,
+        attention_type=kind,
+        separate_cls=False,
+    )
+    attention, structure = (
+        modeling_funnel.FunnelRelMultiheadAttention(config, 1),
+        modeling_funnel.FunnelAttentionStructure,
+    )
+    randomised(attention)
+    structure = structure(config)
+    given = structure.init_attention_inputs(torch.zeros(1, tokens, 6))
+    return attention, structure.pre_attention_pooling(torch.zeros(1, tokens, 6), given)[1][0]
+
+
+@pytest.mark.parametrize("kind", ["relative_shift", "factorized"])
+@pytest.mark.parametrize("tokens", [6, 7])
+def test_funnels_pooled_queries(kind: str, tokens: int) -> None:
+    """Queries at every other key. Both of its forms are one row of W R per pair, q - k; the shift is XLNet's in steps of 2."""
+    attention, pooled = funnel(kind, tokens)
+    q = normal(1, (tokens + 1) // 2, HEADS, D)
+    theirs = array(attention.relative_positional_attention(pooled, q, tokens))[0]
+    apart = 2 * np.arange(q.shape[1])[:, None] - np.arange(tokens)
+    most, columns = 2 * q.shape[1], 2 * q.shape[1] + tokens
+    sinusoids = sinusoidal(np.arange(most, most - columns, -1), 6, layout="concatenated")
+    table = np.einsum("td,dnh->nth", sinusoids, array(attention.r_kernel))
+    queries = (array(q)[0] + array(attention.r_r_bias) * D**-0.5).swapaxes(0, 1)
+    ours = relative_bias(queries, table, most - apart)
+    # angles to 2 most of float32 each, then two sums of products
+    bound = (2 * most + 6 + D + 8) * U * relative_bias(np.abs(queries), np.einsum(
+        "td,dnh->nth", np.ones_like(sinusoids), np.abs(array(attention.r_kernel))), most - apart)  # fmt: skip
+    assert (np.abs(ours - theirs) <= bound).all()
+    shifted = relative_shift(queries @ table.swapaxes(-1, -2), tokens, rule="xlnet", stride=2)
+    assert np.abs(shifted - ours).max() < 1e-12
+    assert (np.abs(relative_shift(queries @ table.swapaxes(-1, -2), tokens, rule="xlnet") - theirs) > bound).any()
+
+
 def test_xlnets_scores() -> None:
     q, k, table = normal(2, HEADS, 3, D), normal(2, HEADS, LENGTH, D), normal(HEADS, LENGTH + 3, D)
     u, v = normal(HEADS, D), normal(HEADS, D)

@@ -61,6 +61,14 @@ ROWS: list[Bad] = [
     ),
     *a_word("relative_shift", "rule", "transformer-xl", "xlnet", "gemma-3n"),
     *a_word("relative_shift", "outside", "next-row", "zero"),
+    *an_integer("relative_shift", "stride", 1, 0),
+    ("relative_shift", {"stride": 2}, ValueError, "stride must be 1 for the rule 'transformer-xl', got 2"),
+    (
+        "relative_shift",
+        {"num_keys": 4, "stride": 2, "rule": "xlnet"},
+        ValueError,
+        "num_keys must be at most 3 for x with 5 columns, got 4",
+    ),
 ]
 
 PRODUCTS: list[Bad] = [

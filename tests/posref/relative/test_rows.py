@@ -27,6 +27,30 @@ def by_padding(x: Floats, keys: int, rule: str) -> Floats:
     return x.reshape(columns, q)[1:].reshape(q, columns - 1)[:, :keys]  # xlnet
 
 
+def pooled_by_dropping(x: Floats, keys: int, stride: int) -> Floats:
+    """Funnel's: as many first rows of the reshaped matrix dropped as a query moves keys on by."""
+    q, columns = x.shape
+    return x.reshape(columns, q)[stride:].reshape(q, columns - stride)[:, :keys]
+
+
+def is_the_dropping(shift: Callable[..., Any]) -> None:
+    @given(st.integers(1, 6), st.integers(1, 9), st.integers(1, 4), st.data())
+    def check(q: int, more: int, stride: int, data: Any) -> None:
+        x, keys = np.random.default_rng(q * more).normal(size=(q, stride + more)), data.draw(st.integers(1, more))
+        moved = shift(x, keys, rule="xlnet", stride=stride)
+        assert np.array_equal(moved, pooled_by_dropping(x, keys, stride))
+        masked, i, j = shift(x, keys, rule="xlnet", stride=stride, outside="zero"), *np.ogrid[:q, :keys]
+        assert np.array_equal(masked, np.where(j - stride * i + stride * q < stride + more, moved, 0))
+
+    check()
+
+
+def test_pooled_queries() -> None:
+    is_the_dropping(relative_shift)
+    with pytest.raises(AssertionError):
+        is_the_dropping(lambda x, keys, stride, **how: relative_shift(x, keys, **how))
+
+
 def is_the_padding(rule: str, shift: Callable[..., Any]) -> None:
     @given(st.integers(1, 6), st.integers(2, 9), st.data())
     def check(q: int, columns: int, data: Any) -> None:

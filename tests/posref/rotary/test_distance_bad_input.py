@@ -230,19 +230,24 @@ WEIGHTS: list[Bad] = [
     ("rope_permute_weight", {"offset": 3, "rotary_dim": 4}, ValueError, f"rotary_dim {LONG} 3 on, got 4"),
 ]  # fmt: skip
 
-PACKED: list[Bad] = several(
-    "cu_seqlens_positions",
-    "cu_seqlens",
-    ([0.0, 1.0], TypeError, "must be integers, got type float64"),
-    ([], TypeError, "must be integers, got type float64"),
-    (["0"], TypeError, "must be integers, got type <U1"),
-    ([True], TypeError, "must be integers, got type bool"),
-    (np.zeros(0, int), ValueError, "must be a vector with at least one entry, got shape (0,)"),
-    (0, ValueError, "must be a vector with at least one entry, got shape ()"),
-    ([[0, 1]], ValueError, "must be a vector with at least one entry, got shape (1, 2)"),
-    ([1, 2], ValueError, "must start with 0, got 1"),
-    ([0, 5, 3], ValueError, "must not fall, got 5 and 3"),
-)
+PACKED: list[Bad] = [
+    *several(
+        "cu_seqlens_positions",
+        "cu_seqlens",
+        ([0.0, 1.0], TypeError, "must be integers, got type float64"),
+        ([], TypeError, "must be integers, got type float64"),
+        (["0"], TypeError, "must be integers, got type <U1"),
+        ([True], TypeError, "must be integers, got type bool"),
+        (np.zeros(0, int), ValueError, "must be a vector with at least one entry, got shape (0,)"),
+        (0, ValueError, "must be a vector with at least one entry, got shape ()"),
+        ([[0, 1]], ValueError, "must be a vector with at least one entry, got shape (1, 2)"),
+        ([1, 2], ValueError, "must start with 0, got 1"),
+        ([0, 5, 3], ValueError, "must not fall, got 5 and 3"),
+    ),
+    *(bad for bad in positions("cu_seqlens_positions", "starts", whole=True) if bad[1]["starts"] is not None),
+    ("cu_seqlens_positions", {"starts": [0, 1]}, ValueError, "starts must be (1,), one per sequence, got shape (2,)"),
+    ("cu_seqlens_positions", {"starts": 0}, ValueError, "starts must be (1,), one per sequence, got shape ()"),
+]
 
 MASK = "must be booleans, or integers 0 and 1, got"
 ANY = "must be an integer >= -9007199254740992, got"
