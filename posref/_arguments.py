@@ -83,14 +83,19 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
     return value
 
 
-def floating(value: ArrayLike, name: str, *, ndim: int | None = None, finite: bool = False) -> NDArray[np.float64]:
-    """Real values as float64, exactly; complex numbers, strings, bools and objects are a TypeError."""
+def floating(
+    value: ArrayLike, name: str, *, ndim: int | None = None, finite: bool = False, copy: bool = True
+) -> NDArray[np.float64]:
+    """Real values as float64, exactly; complex numbers, strings, bools and objects are a TypeError.
+
+    No copy where nobody writes to it.
+    """
     array = as_array(value, name)
     if array.dtype.kind not in "iu" and not is_floating(array.dtype):
         raise TypeError(f"{name} must be an array of real numbers, got type {array.dtype}")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} {'axis' if ndim == 1 else 'axes'}, got shape {array.shape}")
-    reals: NDArray[np.float64] = array.astype(np.float64)
+    reals: NDArray[np.float64] = array.astype(np.float64, copy=copy)
     if finite and not np.isfinite(reals).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     return reals

@@ -137,7 +137,7 @@ def _mlp(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     result: Bounds = {}
     for name, more in (("float32", 0.0), ("native", u_o if u_o > u else 0.0)):
         hidden = ((x.shape[-1] + 2) * u + 2 * more) * size
-        hidden, most = (hidden, size) if normed is None else normed(hidden, u + more)
+        hidden, most = (hidden, size) if normed is None else normed(hidden, u, more)
         hidden = 1.1 * hidden + (4 * u + more) * most
         off = hidden @ w2.T + ((w2.shape[1] + 2) * u + more) * (most @ w2.T + b2)
         bound = ceiling / 4 * off + (8 * u + 3 * more) * y if ceiling else off + more * y
@@ -145,8 +145,8 @@ def _mlp(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
     return result
 
 
-def _normed(call: Call) -> Callable[[Any, float], tuple[Any, Any]] | None:
-    """A LayerNorm: from errors of the hidden values z and a roundoff u, errors of what it makes of them, and its magnitude.
+def _normed(call: Call) -> Callable[[Any, float, float], tuple[Any, Any]] | None:
+    """A LayerNorm: from errors of the hidden values z and roundoffs u, errors of what it makes of them, and its magnitude.
 
     c = z - mean errs by the errors of both, by (H + 1) u of the sum behind the mean and by u |c|: E. The spread s, the root of
     mean(c^2) + eps, by mean(|c| E) / s + (H + 6) / 2 u s. The quotient n = c / s, then, by E / s + |n| (that of s) / s + u |n|,
@@ -161,12 +161,13 @@ def _normed(call: Call) -> Callable[[Any, float], tuple[Any, Any]] | None:
     s = np.sqrt(np.mean(c**2, axis=-1, keepdims=True) + call.kwargs.get("norm_eps", 1e-5))
     n = np.abs(c / s)
 
-    def errors(of_z: Any, u: float) -> tuple[Any, Any]:
-        e = of_z + np.mean(of_z + (terms + 1) * u * np.abs(z), axis=-1, keepdims=True) + u * np.abs(c)
-        of_s = np.mean(np.abs(c) * e, axis=-1, keepdims=True) / s**2 + (terms + 6) / 2 * u
-        of_n = e / s + n * (of_s + 2 * u)
+    def errors(of_z: Any, u: float, more: float) -> tuple[Any, Any]:
+        once = u + more  # sums are taken in the working type, and rounded once to a narrower one
+        e = of_z + np.mean(of_z + (terms * u + once) * np.abs(z), axis=-1, keepdims=True) + once * np.abs(c)
+        of_s = np.mean(np.abs(c) * e, axis=-1, keepdims=True) / s**2 + (terms + 4) / 2 * u + once
+        of_n = e / s + n * (of_s + once)
         most = np.abs(gamma) * n + np.abs(beta)
-        return np.abs(gamma) * of_n + 2 * u * most, most
+        return np.abs(gamma) * of_n + 2 * once * most, most
 
     return errors
 

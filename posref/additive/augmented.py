@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posref._arguments import boolean, broadcasts, floating
 from posref._arguments import positions as checked_positions
+from posref._blocks import blocks
 from posref._each import as_decimal, fewer_digits
-from posref.exact import real, rounded
+from posref._twofold import rounded_products, two_sum, twofold
+from posref.exact import real
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 def cape_positions(
@@ -58,16 +63,43 @@ def cape_positions(
     centred, result = boolean(centre, "centre"), np.empty(p.shape)
     with fewer_digits():
         for at in np.ndindex(p.shape[:-1]):
-            row = list(map(Fraction, p[at].tolist()))
-            mean = sum(row, Fraction(0)) / len(row) if centred and row else Fraction(0)
-            gains = {s: real(s).exp() for s in set(scales[at].tolist())}
-            draws = zip(row, shifts[at].tolist(), scales[at].tolist(), strict=True)
-            result[at] = rounded(as_decimal(x - mean + Fraction(d)) * gains[s] for x, d, s in draws)
+            mean = _mean(p[at]) if centred else Fraction(0)
+            for tokens in blocks(p[at].shape):
+                result[at][tokens] = _augmented(p[at][tokens], shifts[at][tokens], scales[at][tokens], mean)
     return result
 
 
+def _mean(row: NDArray[Any]) -> Fraction:
+    """That of the numbers as they are; 0 of none."""
+    total = Fraction(0)
+    for tokens in blocks(row.shape):
+        ratios = [x.as_integer_ratio() for x in row[tokens].tolist()]
+        unit = max(denominator for _, denominator in ratios)  # all are powers of two
+        total += Fraction(sum(n * (unit // d) for n, d in ratios), unit)
+    return total / max(1, len(row))
+
+
+def _augmented(p: NDArray[Any], shift: Floats, log_scale: Floats, mean: Fraction) -> Floats:
+    """(p - mean + shift) exp(log_scale) of some tokens; the sum, in two parts, is off by 2^-102 of the magnitudes in it."""
+    distinct, place = np.unique(log_scale, return_inverse=True)
+    gains = [real(s).exp() for s in distinct.tolist()]
+    upper, lower = (part[place] for part in twofold(gains))
+    m, m_rest = (part[0] for part in twofold([as_decimal(mean)]))
+
+    def exactly(i: int) -> float:
+        return float(as_decimal(Fraction(p[i].item()) - mean + Fraction(shift[i].item())) * gains[place[i]])
+
+    wide = p.astype(np.float64)
+    with np.errstate(all="ignore"):
+        total, rest = two_sum(wide, shift)
+        total, more = two_sum(total, np.full_like(total, -m))
+        moved = two_sum(total, rest + more - m_rest)
+        off = 2.0**-102 * (np.abs(wide) + np.abs(shift) + abs(m))
+    return rounded_products(moved, (upper, lower), exactly, off)
+
+
 def _of_each(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    array = floating(value, name, finite=True)
+    array = floating(value, name, finite=True, copy=False)
     if not broadcasts(array.shape, shape):
         raise ValueError(f"{name} of shape {array.shape} must broadcast against the positions' shape {shape}")
     return np.broadcast_to(array, shape)

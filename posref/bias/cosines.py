@@ -40,7 +40,7 @@ def cosine_scale(log_scale: ArrayLike, *, largest: float = 100.0) -> NDArray[np.
     >>> cosine_scale([0.0, 2.0, 5.0])
     array([  1.       ,   7.3890561, 100.       ])
     """
-    s, most = floating(log_scale, "log_scale", finite=True), real(number(largest, "largest", above=0))
+    s, most = floating(log_scale, "log_scale", finite=True, copy=False), real(number(largest, "largest", above=0))
     with fewer_digits():
         end = most.ln()
     return each_distinct(lambda x: most if as_decimal(x) >= end else as_decimal(x).exp(), s)

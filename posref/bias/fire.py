@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +14,7 @@ from posref._arguments import choice, number
 from posref._arguments import positions as checked_positions
 from posref._bias_arguments import LIMITS
 from posref._each import fewer_digits, log_of_one_more
+from posref._twofold import rounded_products, twofold
 from posref.bias._differences import fractions, outer_positions, parts
 from posref.exact import real
 
@@ -73,14 +76,37 @@ def fire_distance(
     def psi(x: Fraction) -> Decimal:
         return log_of_one_more(abs(gain * x))
 
-    result, known, numerators = np.empty(q.shape), None, np.empty(0, object)
+    @lru_cache(maxsize=1024)
+    def inverse(query: float) -> Decimal:
+        if not (below := psi(farther(bound, Fraction(query))) + small):
+            raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
+        return 1 / below
+
+    result, known, numerators = np.empty(q.shape), None, _Reals([])
     with fewer_digits():
         for at, distinct, place in parts(q, k):
             if distinct is not known:
-                known, numerators = distinct, np.array([psi(d) for d in fractions(distinct)], object)
+                known, numerators = distinct, _Reals(map(psi, fractions(distinct)))
             queries, row = np.unique(q[at], return_inverse=True)
-            denominators = np.array([psi(farther(bound, Fraction(p))) + small for p in queries.tolist()], object)
-            if not denominators.all():
-                raise ValueError(f"eps must be > 0 where c is 0 or a query is at 0, got {eps}")
-            result[at] = numerators[place] / denominators[row.reshape(place.shape)]
+            inverses = _Reals(map(inverse, queries.tolist()))
+            result[at] = _products(numerators, place, inverses, row.reshape(place.shape))
     return result
+
+
+class _Reals:
+    """Real numbers, as they are and in two float64."""
+
+    def __init__(self, reals: Iterable[Decimal]):
+        self.exactly = list(reals)
+        self.upper, self.lower = twofold(self.exactly)
+
+
+def _products(x: _Reals, i: NDArray[np.intp], y: _Reals, j: NDArray[np.intp]) -> NDArray[np.float64]:
+    """x[i] y[j], rounded once."""
+    first, second = i.reshape(-1), j.reshape(-1)
+
+    def exactly(at: int) -> float:
+        return float(x.exactly[first[at]] * y.exactly[second[at]])
+
+    found = rounded_products((x.upper[first], x.lower[first]), (y.upper[second], y.lower[second]), exactly)
+    return found.reshape(i.shape)

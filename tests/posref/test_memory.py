@@ -19,6 +19,8 @@ WIDE = np.arange(1500)
 FREQUENCIES = posref.rope_inv_freq(128)
 AXES = posref.rope_axis_map((24, 20, 20), rule="interleaved")
 GRID = np.stack([LONG, LONG[::-1], LONG // 7])
+MANY = np.arange(2400000) % 4001
+SHIFTS, SPEAKERS = MANY[::-1] / 7, np.repeat(SOURCE.normal(size=600), 4000)
 TILED, SHORT = np.tile(WIDE, 2000), np.tile(WIDE, 20)
 MIXED = SOURCE.normal(size=(3, 4, 64))
 DISTANCES = np.zeros((1, 700, 700))
@@ -33,8 +35,16 @@ CALLS: dict[str, Callable[[], Any]] = {
     "alibi_bias sqrt": lambda: posref.alibi_bias([0.5], WIDE, WIDE, form="sqrt"),
     "alibi_bias key_first": lambda: posref.alibi_bias([0.5], WIDE, WIDE, form="key_first"),
     "alibi_bias two sides": lambda: posref.alibi_bias([0.5], WIDE, WIDE, future_slopes=[0.2]),
+    "cape_positions": lambda: posref.cape_positions(MANY, SHIFTS, SPEAKERS, centre=True),
+    "cosine_scale": lambda: posref.cosine_scale(SPEAKERS),
     "dual_chunk_distance": lambda: posref.dual_chunk_distance(2 * WIDE, np.arange(2000), 700, 100),
+    "fire_distance": lambda: posref.fire_distance(WIDE, WIDE, 0.1, 512.0),
+    "fire_distance floats": lambda: posref.fire_distance(
+        np.tile(WIDE[::50] / 7, 40), np.tile(WIDE[::9] / 3, 11), 0.1, 2.0
+    ),
     "kerple_bias": lambda: posref.kerple_bias([0.5], [0.3], WIDE, WIDE),
+    "log_offset": lambda: posref.log_offset(MANY // 100),
+    "log_offset extent": lambda: posref.log_offset(MANY // 100, extent=700),
     "log_n_scale": lambda: posref.log_n_scale(TILED, 100),
     "llama4_scale": lambda: posref.llama4_scale(TILED, floor_scale=100),
     "rerope_distance": lambda: posref.rerope_distance(2 * WIDE, np.arange(2000), 700),
@@ -69,12 +79,10 @@ OF_OTHER_SIZE = {
     "grid_positions, grid_coordinates, rope_axis_map, cu_seqlens_positions, t5_bucket, learned": "integers, look-ups",
     "alibi_slopes, rope_inv_freq, rope_axes_inv_freq, rope_pixel_freq": "a row of numbers",
     "length_scale, rope_attention_factor, rope_softmax_factor": "one number",
-    "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "sums over data",
+    "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp": "sums over data",
     "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores": "the same",
     "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "look-ups",
     "inkling_scale": "as log_n_scale",
-    "fire_distance": "as kerple_bias, with a quotient of decimals for each pair: minutes where every allocation is counted",
-    "cosine_scale, log_offset": "as large as what is given",
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "mask_positions": "integers",
     "mask_coordinates": "from the distinct counts: an index of each pixel is held beside the result",

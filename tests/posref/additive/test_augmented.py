@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 import posref
 
@@ -54,6 +55,38 @@ def test_cape() -> None:
 def test_cape_faults(fault: Callable[..., Any]) -> None:
     with pytest.raises(AssertionError):
         is_shifted_and_stretched(fault)
+
+
+def is_rounded_once(augmented: Callable[..., Any]) -> None:
+    """From mpmath, at 60 digits: also where almost nothing is left of a sum, and where numbers are large or small."""
+    draw, apart = np.random.default_rng(5), [1e-300, 1e-9, 1.0, 1e15, 1e150]
+    p, shift = draw.normal(size=(5, 40)) * np.reshape(apart, (5, 1)), draw.normal(size=(5, 40))
+    shift[:, ::2] = -p[:, ::2] * (1 + draw.integers(-2, 3, (5, 20)) * 2.0**-52)
+    stretch = draw.normal(size=(5, 1))
+    for centre in (False, True):
+        got = augmented(p, shift, stretch, centre=centre)
+        with mp.workdps(700):  # 1e150 and 1e-300 in one sum
+            for row in range(5):
+                mean = sum(map(mpf, p[row].tolist())) / 40 * centre
+                times = mp.exp(mpf(stretch[row, 0]))
+                exact = [(mpf(a) - mean + mpf(b)) * times for a, b in zip(p[row], shift[row], strict=True)]
+                assert got[row].tolist() == [float(x) for x in exact]
+
+
+def test_every_position_is_rounded_once() -> None:
+    is_rounded_once(posref.cape_positions)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda p, d, s, centre: (p - p.mean(axis=-1, keepdims=True) * centre + d) * np.exp(s),
+        lambda p, d, s, centre: np.nextafter(posref.cape_positions(p, d, s, centre=centre), 0),
+    ],
+)
+def test_further_roundings_are_noticed(fault: Callable[..., Any]) -> None:
+    with pytest.raises(AssertionError):
+        is_rounded_once(fault)
 
 
 def test_no_tokens() -> None:
