@@ -20,6 +20,7 @@ FREQUENCIES = posref.rope_inv_freq(128)
 AXES = posref.rope_axis_map((24, 20, 20), rule="interleaved")
 GRID = np.stack([LONG, LONG[::-1], LONG // 7])
 MANY = np.arange(2400000) % 4001
+FEW = MANY // 100
 SHIFTS, SPEAKERS = MANY[::-1] / 7, np.repeat(SOURCE.normal(size=600), 4000)
 TILED, SHORT = np.tile(WIDE, 2000), np.tile(WIDE, 20)
 MIXED = SOURCE.normal(size=(3, 4, 64))
@@ -43,8 +44,8 @@ CALLS: dict[str, Callable[[], Any]] = {
         np.tile(WIDE[::50] / 7, 40), np.tile(WIDE[::9] / 3, 11), 0.1, 2.0
     ),
     "kerple_bias": lambda: posref.kerple_bias([0.5], [0.3], WIDE, WIDE),
-    "log_offset": lambda: posref.log_offset(MANY // 100),
-    "log_offset extent": lambda: posref.log_offset(MANY // 100, extent=700),
+    "log_offset": lambda: posref.log_offset(FEW),
+    "log_offset extent": lambda: posref.log_offset(FEW, extent=700),
     "log_n_scale": lambda: posref.log_n_scale(TILED, 100),
     "llama4_scale": lambda: posref.llama4_scale(TILED, floor_scale=100),
     "rerope_distance": lambda: posref.rerope_distance(2 * WIDE, np.arange(2000), 700),
