@@ -87,8 +87,8 @@ def transposed(array: Array) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """The same values, not to be written to."""
-    array = array.copy()
+    """The same values in the same places, not to be written to."""
+    array = array[...]
     array.flags.writeable = False
     return array
 

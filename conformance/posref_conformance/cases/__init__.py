@@ -22,6 +22,7 @@ from posref_conformance.cases import (
     gradients,
     logits,
     relative,
+    repeated,
     rotary,
     rotation,
     scalings,
@@ -30,7 +31,7 @@ from posref_conformance.cases import (
     windows,
 )
 
-CASES: tuple[Case, ...] = (
+_CASES: tuple[Case, ...] = (
     *rotary.CASES,
     *scalings.CASES,
     *rotation.CASES,
@@ -50,6 +51,7 @@ CASES: tuple[Case, ...] = (
     *gradients.CASES,
     *telling.CASES,
 )
+CASES = (*_CASES, *repeated.cases(_CASES))
 
 
 def checks(backend: Backend, cases: Sequence[Case] = CASES) -> Iterator[tuple[Case, str]]:

@@ -28,5 +28,7 @@ CASES: tuple[Case, ...] = (
     one(CAPE, "fractions", lambda i: _cape(i, np.array([0.25, -3.5, 1e3], "f"), (3,), (1,))),
     one(CAPE, "no-tokens", lambda i: _cape(i, np.zeros((2, 0), int), (2, 1), (2, 1))),
     one(CAPE, "read-only-strided", lambda i: Call((strided(TOKENS), read_only(i.data(6)), strided(i.data(6))))),
+    one(CAPE, "later-token", lambda i: _cape(i, [9], (1,), (1,))),
+    one(CAPE, "far", lambda i: _cape(i, [100003, 2049, 257, 4099], (4,), (1,)), dtypes=("float64", "float32")),
     Case(CAPE, "again", _again),
 )

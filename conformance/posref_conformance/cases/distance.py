@@ -77,6 +77,11 @@ def _linear_again(i: Inputs) -> list[Call]:
     return [_linear(i), _linear(i), _linear(i, q=1), _linear(i, rotated=False)]
 
 
+def _packed_again(i: Inputs) -> list[Call]:
+    """As many tokens in as many sequences, which are cut elsewhere."""
+    return [Call((i.typed(cuts),)) for cuts in ([0, 3, 4, 11], [0, 2, 9, 11], [0, 3, 4, 11])]
+
+
 REROPE, SELF, DUAL = "rerope_distance", "self_extend_distance", "dual_chunk_distance"
 SCORES, XPOS, FOPE, POPE = "rope_scores", "xpos_scale", "fope_cos_sin", "pope_apply"
 WEIGHT, PACKED, LINEAR = "rope_permute_weight", "cu_seqlens_positions", "linear_attention"
@@ -139,6 +144,7 @@ CASES: tuple[Case, ...] = (
     one(PACKED, "one-sequence", lambda i: Call((i.typed([0, 6]),)), dtypes=WHOLE),
     one(PACKED, "no-tokens", lambda i: Call((i.typed([0, 0]),)), dtypes=WHOLE),
     one(PACKED, "no-sequences", lambda i: Call((i.typed([0]),)), dtypes=WHOLE),
+    Case(PACKED, "again", _packed_again, dtypes=WHOLE),
     one(LINEAR, "rotated", lambda i: _linear(i)),
     one(LINEAR, "plain", lambda i: _linear(i, rotated=False)),
     one(LINEAR, "interleaved", lambda i: _linear(i, layout="interleaved")),

@@ -8,7 +8,9 @@ from typing import Any
 
 import ml_dtypes
 
+import posref
 from posref_conformance.backend import missing_keyword
+from posref_conformance.contract import FUNCTIONS
 from posref_conformance.faults._fault import Functions, Wrong
 
 ROTATIONS = ("rope_apply", "rope")
@@ -29,9 +31,17 @@ ABSOLUTE: dict[str, tuple[int, ...]] = {  # where a position itself counts, and 
     "log_n_scale": (0,),
     "ssmax_scale": (0,),
     "llama4_scale": (0,),
+    "inkling_scale": (0,),
+    "sinusoidal_axes": (0,),
+    "cape_positions": (0,),
 }
-QUERIES = {"alibi_bias": (1,), "t5_bias": (1,)}
-KEYS = {"alibi_bias": (2,), "t5_bias": (2,)}
+QUERIES = {"alibi_bias": (1,), "t5_bias": (1,), "kerple_bias": (2,), "sandwich_bias": (1,), "fire_distance": (0,)}
+KEYS = {"alibi_bias": (2,), "t5_bias": (2,), "kerple_bias": (3,), "sandwich_bias": (2,), "fire_distance": (1,)}
+OF_ARRAYS = tuple(  # what takes an array
+    name
+    for name in FUNCTIONS
+    if any("ArrayLike" in str(p.annotation) for p in inspect.signature(getattr(posref, name)).parameters.values())
+)
 OUTER = {"rerope_distance": (0, 1), "self_extend_distance": (0, 1), "dual_chunk_distance": (0, 1)}
 
 

@@ -11,6 +11,7 @@ from posref_conformance.faults._fault import Fault, Functions
 
 OTHER_ORDER = {"sin_cos": "cos_sin", "cos_sin": "sin_cos"}
 SINUSOIDAL, TIMESTEP = ("sinusoidal",), ("timestep_embedding",)
+WAVES = ("sinusoidal", "sinusoidal_axes", "fourier_features")
 
 
 def _columns_apart(right: Any, xp: Any) -> Any:
@@ -67,14 +68,14 @@ FAULTS = (
         "You exchange the sines and the cosines of the sinusoid.",
         "Sines come first unless order is 'cos_sin'.",
         "flashinfer-ai/flashinfer PR #3819",
-        keywords(SINUSOIDAL, lambda k: {**k, "order": OTHER_ORDER[k.get("order", "sin_cos")]}),
+        keywords(WAVES, lambda k: {**k, "order": OTHER_ORDER[k.get("order", "sin_cos")]}),
     ),
     Fault(
         "order-ignored",
         "You put the sines first whatever order is asked for.",
         "Follow order.",
         "huggingface/diffusers PR #1369",
-        without(SINUSOIDAL, "order"),
+        without(WAVES, "order"),
     ),
     Fault(
         "sinusoid-always-concatenated",
@@ -95,7 +96,7 @@ FAULTS = (
         "You divide the exponent by half; with endpoint it is half - 1.",
         "Let the last frequency be 1/base where endpoint is asked for.",
         "wenet-e2e/wenet PR #2141",
-        without(SINUSOIDAL, "endpoint"),
+        without(("sinusoidal", "sinusoidal_axes"), "endpoint"),
     ),
     Fault(
         "exponent-by-column",

@@ -8,7 +8,9 @@ from typing import Any
 from posref_conformance.faults._change import always, arguments, keywords, positions, replaced, without
 from posref_conformance.faults._fault import Fault, Functions
 
-SEVERAL = {"rope_axes_cos_sin": (0,), "rope_axes_table": (0,), "rope_mixed_cos_sin": (0,)}
+SEVERAL = dict.fromkeys(
+    ("rope_axes_cos_sin", "rope_axes_table", "rope_mixed_cos_sin", "sinusoidal_axes", "fourier_features"), (0,)
+)
 GRIDS = ("grid_positions", "grid_coordinates")
 
 

@@ -9,7 +9,17 @@ from typing import Any
 from posref_conformance.faults._change import angles, arguments, frequencies, without
 from posref_conformance.faults._fault import Fault, Functions
 
-WITH_BASE = ("rope_inv_freq", "rope_table", "rope", "rope_axes_inv_freq", "rope_axes_table", "pope_apply", "sinusoidal")
+WITH_BASE = (
+    "rope_inv_freq",
+    "rope_table",
+    "rope",
+    "rope_axes_inv_freq",
+    "rope_axes_table",
+    "pope_apply",
+    "sinusoidal",
+    "sinusoidal_axes",
+    "sandwich_bias",
+)
 
 
 def _of_plain(change: Callable[[Any, Any, int, float], Any]) -> Any:
@@ -45,7 +55,7 @@ FAULTS = (
         "You use base 10000 whatever base is given.",
         "Pass the model's rope_theta (or max_period) on to where the frequencies are made.",
         "NVIDIA/TransformerEngine issue #849; huggingface/diffusers issue #10111; huggingface/diffusers PR #10115; "
-        "google/gemma.cpp issue #986",
+        "google/gemma.cpp issue #986; IDEA-Research/DAB-DETR issue #21",
         _base_too,
     ),
     Fault(
@@ -61,6 +71,13 @@ FAULTS = (
         "Use base ** (-2k/dim): halve the index of a channel before you double it.",
         "BrianPulfer/PapersReimplementations issue #9",
         _ladder(lambda k, dim: 4 * k / dim),
+    ),
+    Fault(
+        "exponent-by-integers",
+        "You divide 2k by dim as integers: all exponents are 0, and all frequencies 1.",
+        "Divide as floats.",
+        "Kyubyong/transformer PR #81",
+        _ladder(lambda k, dim: 2 * k // dim),
     ),
     Fault(
         "exponent-from-1",

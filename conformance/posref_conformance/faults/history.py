@@ -5,17 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import counted, narrow
+from posref_conformance.faults._change import OF_ARRAYS, counted, narrow
 from posref_conformance.faults._fault import Fault, Functions, Wrong
 
-MADE_OF_POSITIONS = (
-    "rope_cos_sin",
+WITH_PARAMETERS = (  # keywords that change the result and no shape
+    "alibi_slopes",
+    "attention",
+    "frequency_bands",
+    "fourier_features",
+    "grid_positions",
+    "hierarchical_table",
+    "length_scale",
+    "mask_positions",
+    "query_positions",
+    "rerope_distance",
+    "resample_table",
+    "rope_apply_channels",
+    "rope_axes_inv_freq",
+    "rope_axes_table",
+    "rope_axis_map",
+    "rope_inv_freq",
+    "rope_permute_weight",
+    "rope_pixel_freq",
+    "rope_scores",
     "rope_table",
-    "rope_axes_cos_sin",
+    "sandwich_bias",
     "sinusoidal",
-    "alibi_bias",
-    "t5_bias",
-    "log_n_scale",
+    "sinusoidal_axes",
+    "t5_bucket",
+    "timestep_embedding",
+    "xpos_scale",
 )
 
 
@@ -120,17 +139,18 @@ def _one_buffer(right: Any, xp: Any) -> Functions:
     def make(name: str) -> Callable[..., Any]:
         f, buffers = getattr(right, name), dict[Any, Any]()
 
-        def function(*args: Any, **kwargs: Any) -> Any:
-            y = f(*args, **kwargs)
-            if isinstance(y, tuple):
-                return y
-            buffer = buffers.setdefault((tuple(y.shape), str(y.dtype)), xp.asarray(y, copy=True))
+        def kept(which: int, y: Any) -> Any:
+            buffer = buffers.setdefault((which, tuple(y.shape), str(y.dtype)), xp.asarray(y, copy=True))
             buffer[...] = y
             return buffer
 
+        def function(*args: Any, **kwargs: Any) -> Any:
+            y = f(*args, **kwargs)
+            return tuple(kept(n, t) for n, t in enumerate(y)) if isinstance(y, tuple) else kept(0, y)
+
         return function
 
-    return {name: make(name) for name in ("rope_apply", "rope", "sinusoidal", "alibi_bias", "t5_bias", "learned")}
+    return {name: make(name) for name in OF_ARRAYS}
 
 
 FAULTS = (
@@ -139,14 +159,14 @@ FAULTS = (
         "You keep what you made under the shapes alone: the same shapes with other values get it back.",
         "Put offset, base, type and device into the key, or keep nothing.",
         "lucidrains/rotary-embedding-torch issue #11; ml-explore/mlx PR #3071",
-        _memo(_by_shape, *MADE_OF_POSITIONS),
+        _memo(_by_shape, *OF_ARRAYS),
     ),
     Fault(
         "kept-without-parameters",
         "You keep what you made without its parameters: another base gets it back.",
         "Put every parameter into the key.",
         "ml-explore/mlx PR #3071; lucidrains/rotary-embedding-torch issue #11",
-        _memo(_by_value_without_keywords, "rope_table", "sinusoidal"),
+        _memo(_by_value_without_keywords, *WITH_PARAMETERS),
     ),
     Fault(
         "table-kept-for-all-positions",

@@ -68,6 +68,25 @@ def _ssmax_from_0(right: Any, xp: Any) -> Functions:
     return {"ssmax_scale": ssmax_scale}
 
 
+def _inkling(ratio: Callable[[Any, Any], Any]) -> Any:
+    """Inkling's temperature of another ratio: ``ratio(xp, (m + 1) / L)``."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def inkling_scale(positions: Any, length: int, *, alpha: float = 0.1) -> Any:
+            return 1 + alpha * xp.log(ratio(xp, (xp.astype(positions, xp.float64) + 1) / length))
+
+        return inkling_scale
+
+    return make
+
+
+def _unlimited(right: Any, xp: Any) -> Any:
+    def length_scale(seq_len: int, length: int, *, mscale: float = 1.0) -> float:
+        return 1 + 0.1 * mscale * math.log(seq_len / length)
+
+    return length_scale
+
+
 FAULTS = (
     Fault(
         "attention-not-scaled",
@@ -153,7 +172,7 @@ FAULTS = (
         "You take the logarithm of the position, not of the number of keys.",
         "A query at position m sees m + 1 keys.",
         "QwenLM/Qwen issue #401",
-        positions(lambda xp, p: xp.where(p > 0, p - 1, p), {"log_n_scale": (0,)}),
+        positions(lambda xp, p: xp.where(p > 0, p - 1, p), {"log_n_scale": (0,), "inkling_scale": (0,)}),
     ),
     Fault(
         "ssmax-of-the-position",
@@ -210,6 +229,41 @@ FAULTS = (
         "Pass both on.",
         "huggingface/transformers PR #37344",
         without(("llama4_scale",), "attn_scale", "floor_scale"),
+    ),
+    Fault(
+        "inkling-within-the-length",
+        "Your factor falls below 1 within the trained length.",
+        "It is 1 there: take the logarithm of max(1, (m + 1) / L).",
+        "tutorials",
+        replaced(inkling_scale=_inkling(lambda xp, ratio: ratio)),
+    ),
+    Fault(
+        "inkling-in-steps",
+        "Your factor grows in steps.",
+        "It grows with every position: there is no floor.",
+        "tutorials",
+        replaced(inkling_scale=_inkling(lambda xp, ratio: xp.clip(xp.floor(ratio), 1.0, 2.0**53))),
+    ),
+    Fault(
+        "inkling-without-one",
+        "Your factor is the logarithm alone.",
+        "Add 1.",
+        "tutorials",
+        results(("inkling_scale",), lambda xp, y: y - 1),
+    ),
+    Fault(
+        "inkling-alpha-ignored",
+        "You use alpha 0.1 whatever is given.",
+        "Pass it on.",
+        "tutorials",
+        without(("inkling_scale",), "alpha"),
+    ),
+    Fault(
+        "length-scale-below-one",
+        "Your factor falls below 1 within the trained length.",
+        "It is 1 there.",
+        "tutorials",
+        replaced(length_scale=_unlimited),
     ),
     Fault(
         "length-scale-without-one",

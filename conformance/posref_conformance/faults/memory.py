@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import ROTATIONS, rotation, without
+from posref_conformance.faults._change import OF_ARRAYS, ROTATIONS, rotation, without
 from posref_conformance.faults._fault import Fault, Functions
-
-WITH_DATA = ("rope_apply", "rope", "rope_apply_channels", "rope_scores", "attention", "learned")
 
 
 def _over_the_input(right: Any, xp: Any) -> Functions:
@@ -31,15 +29,16 @@ def _scratch(right: Any, xp: Any) -> Functions:
     def make(name: str) -> Callable[..., Any]:
         f = getattr(right, name)
 
-        def function(first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
-            y = f(first, second, *args, **kwargs)
-            victim = second if hasattr(second, "shape") and 0 not in second.shape else first
-            victim[...] = 0 * victim + 1
+        def function(*args: Any, **kwargs: Any) -> Any:
+            y = f(*args, **kwargs)
+            arrays = [a for a in args if hasattr(a, "shape") and 0 not in a.shape]
+            for victim in arrays[1:2] or arrays:
+                victim[...] = 0 * victim + 1
             return y
 
         return function
 
-    return {name: make(name) for name in ("rope_apply", "rope", "rope_cos_sin", "alibi_bias", "t5_bias", "learned")}
+    return {name: make(name) for name in OF_ARRAYS}
 
 
 def _as_dense(xp: Any, a: Any) -> Any:
@@ -65,7 +64,7 @@ def _strides_ignored(right: Any, xp: Any) -> Functions:
         f = getattr(right, name)
         return lambda *args, **kwargs: f(*(_as_dense(xp, a) for a in args), **kwargs)
 
-    return {name: make(name) for name in (*WITH_DATA, "rope_cos_sin", "t5_bias", "alibi_bias")}
+    return {name: make(name) for name in OF_ARRAYS}
 
 
 def _rows_left(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, layout: str = "half") -> Any:

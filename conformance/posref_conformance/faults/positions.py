@@ -9,7 +9,7 @@ from posref_conformance.faults._fault import Fault, Functions
 
 ROWS = {**ABSOLUTE, **QUERIES, "learned": (1,)}  # a batch axis may be among the positions' own
 SEQUENCES = {n: i for n, i in ABSOLUTE.items() if n != "timestep_embedding"}  # whose last axis is the sequence
-SEVERAL_AXES = ("rope_axes_cos_sin", "rope_axes_table", "rope_mixed_cos_sin")
+SEVERAL_AXES = ("rope_axes_cos_sin", "rope_axes_table", "rope_mixed_cos_sin", "sinusoidal_axes")
 FAR = {n: i for n, i in ABSOLUTE.items() if n in ("rope_cos_sin", "rope_table", "rope", "sinusoidal", "llama4_scale")}
 BATCHED = {n: i for n, i in ROWS.items() if n in ("rope_cos_sin", "rope", "sinusoidal", "learned", *QUERIES)}
 
@@ -104,6 +104,23 @@ def _heads_for_the_sequence(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, 
     return right.rope_apply(x, *row, layout=layout)
 
 
+def _runs_on_over_the_batch(right: Any, xp: Any) -> Functions:
+    def rope(x: Any, positions: Any, **kwargs: Any) -> Any:
+        if x.ndim > 2 and positions.ndim == 1:
+            rows = xp.reshape(xp.arange(x.shape[0]), (-1,) + (1,) * (x.ndim - 2))
+            positions = positions + x.shape[-2] * rows
+        return right.rope(x, positions, **kwargs)
+
+    return {"rope": rope}
+
+
+def _first_table_for_all(
+    right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, layout: str = "half", offset: int = 0
+) -> Any:
+    first = (t[:1, ...] if t.ndim > 2 else t for t in (cos, sin))
+    return right.rope_apply(x, *first, layout=layout, offset=offset)
+
+
 FAULTS = (
     Fault(
         "positions-from-1",
@@ -125,7 +142,7 @@ FAULTS = (
         "Use the given positions: a decode step or a chunk does not start at 0.",
         "keras-team/keras-hub PR #1544; RobertCsordas/moeut PR #6; Blaizzy/mlx-vlm PR #1741; Blaizzy/mlx-vlm issue #1737; "
         "warpfront/hipfire PR #391; "
-        "huggingface/transformers issue #22161; lucidrains/rotary-embedding-torch PR #2",
+        "huggingface/transformers issue #22161; lucidrains/rotary-embedding-torch PR #2; NVIDIA/Megatron-LM issue #453",
         positions(counted, {n: i for n, i in SEQUENCES.items() if n not in SEVERAL_AXES}),
     ),
     Fault(
@@ -165,6 +182,20 @@ FAULTS = (
         positions(_first_row, BATCHED),
     ),
     Fault(
+        "first-table-for-all",
+        "You use the cos and sin of the first row for the whole batch.",
+        "Tables may have a batch axis: each row has its own.",
+        "linkedin/Liger-Kernel PR #477",
+        rotation(_first_table_for_all),
+    ),
+    Fault(
+        "positions-run-on-over-the-batch",
+        "You count on into the next row of the batch: its first token follows the last one before.",
+        "Start again in each row.",
+        "turboderp/exllama PR #101",
+        _runs_on_over_the_batch,
+    ),
+    Fault(
         "position-of-the-row",
         "You index by the row of the batch instead of by the token.",
         "Take the position along the sequence axis.",
@@ -196,7 +227,7 @@ FAULTS = (
         "heads-for-the-sequence",
         "You take the row of the table by head, not by token.",
         "Take it by token: x is (..., sequence, channels).",
-        "elixir-nx/emlx issue #121; ml-explore/mlx-lm PR #1553",
+        "elixir-nx/emlx issue #121; ml-explore/mlx-lm PR #1553; mlfoundations/open_lm issue #4",
         rotation(_heads_for_the_sequence),
     ),
     Fault(

@@ -161,6 +161,16 @@ FAULTS = (
         ),
     ),
     Fault(
+        "relative-keys-reversed",
+        "You go through the keys from the last to the first where you look up their rows.",
+        "Column j of the index belongs to key j.",
+        "tutorials",
+        arguments(
+            {"relative_bias": (2,), "relative_scores": (3,), "relative_values": (2,)},
+            lambda xp, index: xp.flip(index, axis=-1),
+        ),
+    ),
+    Fault(
         "relative-term-left-out",
         "You leave out the term of the positions.",
         "Add the products with the table's rows.",
