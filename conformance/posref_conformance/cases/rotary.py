@@ -115,6 +115,7 @@ CASES: tuple[Case, ...] = (
     one(
         "rope_cos_sin", "int32-positions", lambda i: _cos_sin(i, np.array([5, 2049], np.int32)), dtypes=FREQUENCY_TYPES
     ),
+    one("rope_cos_sin", "beyond-256", lambda i: _cos_sin(i, [257, 1000, 2049], dim=10), dtypes=FREQUENCY_TYPES),
     one("rope_cos_sin", "beyond-2-31", lambda i: _cos_sin(i, [2**31, 2**31 + 1], base=1e9), dtypes=("float64",)),
     one(
         "rope_cos_sin",

@@ -68,6 +68,19 @@ def _parametric() -> Iterator[Fault]:
             positions(functools.partial(_moved, shift), ABSOLUTE),
         )
 
+    for dtype, first, count in (("int16", -(2**15), 2**16), ("uint8", 0, 2**8), ("int8", -(2**7), 2**8)):
+        yield Fault(
+            f"positions-in-{dtype}",
+            f"You keep positions in {dtype}: they wrap around.",
+            "Use 32 or 64 bits.",
+            "microsoft/onnxruntime PR #20204",
+            positions(functools.partial(_whole_and_wrapped, first, count), ABSOLUTE),
+        )
+
+
+def _whole_and_wrapped(first: int, count: int, xp: Any, p: Any) -> Any:
+    return xp.remainder(xp.trunc(p) - first, count) + first
+
 
 def _moved(shift: int, xp: Any, p: Any) -> Any:
     return p + shift

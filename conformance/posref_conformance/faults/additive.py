@@ -62,6 +62,15 @@ def _rows(change: Callable[[Any, Any, int], Any]) -> Any:
     return replaced(learned=make)
 
 
+def _offset_ignored(right: Any, xp: Any) -> Any:
+    """Positions before 0 read the table's last rows, as NumPy does."""
+
+    def learned(table: Any, positions: Any, *, offset: int = 0) -> Any:
+        return right.learned(table, xp.remainder(positions, table.shape[0]) if offset else positions)
+
+    return learned
+
+
 FAULTS = (
     Fault(
         "sin-and-cos-exchanged",
@@ -189,6 +198,20 @@ FAULTS = (
         "Row p belongs to position p.",
         "huggingface/sentence-transformers PR #3879",
         _rows(lambda xp, p, n: p + 1),
+    ),
+    Fault(
+        "row-before",
+        "You read the row before each position's.",
+        "Row p belongs to position p.",
+        "huggingface/sentence-transformers PR #3879",
+        _rows(lambda xp, p, n: p - 1),
+    ),
+    Fault(
+        "table-offset-ignored",
+        "You ignore the rows before position 0.",
+        "Add offset to the positions.",
+        "EleutherAI/gpt-neox PR #650",
+        replaced(learned=_offset_ignored),
     ),
     Fault(
         "rows-counted-from-0",

@@ -45,6 +45,22 @@ def _local(right: Any, heads: int) -> list[float]:
     return _list(right, heads) if heads % 2 else 2 * _list(right, heads // 2)
 
 
+def _from_one(heads: int) -> list[float]:
+    return [2.0 ** (-8.0 * h / heads) for h in range(heads)]
+
+
+def _power(heads: int) -> int:
+    return int(2 ** math.floor(math.log2(heads)))
+
+
+def _below(right: Any, heads: int) -> list[float]:
+    return _list(right, _power(heads))
+
+
+def _more(right: Any, heads: int) -> list[float]:
+    return _list(right, 2 * _power(heads))
+
+
 def _first_of_more(right: Any, heads: int) -> list[float]:
     return _padded(right, heads)[:heads]
 
@@ -97,6 +113,20 @@ def _exchanged(right: Any, xp: Any) -> Functions:
     return {"alibi_bias": alibi_bias}
 
 
+def _distances(formula: Callable[[Any, Any], Any]) -> Any:
+    """-m times another distance: ``formula(xp, q - k)``."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def alibi_bias(slopes: Any, q_positions: Any, k_positions: Any) -> Any:
+            q, k = xp.astype(q_positions, xp.float64), xp.astype(k_positions, xp.float64)
+            d = formula(xp, q[..., None, :, None] - k[..., None, None, :])
+            return xp.astype(-xp.astype(slopes, xp.float64)[:, None, None] * d, slopes.dtype)
+
+        return alibi_bias
+
+    return replaced(alibi_bias=make)
+
+
 def _other_form(k: dict[str, Any]) -> dict[str, Any]:
     return {**k, "form": {"distance": "key", "signed": "distance", "key": "signed"}[k.get("form", "distance")]}
 
@@ -115,6 +145,36 @@ FAULTS = (
         "Take the power of two below, then every second slope of the power above.",
         "huggingface/transformers PR #28380; ml-explore/mlx issue #343; ml-explore/mlx PR #3071",
         _slopes(_first_of_more),
+    ),
+    Fault(
+        "alibi-slopes-both-from-one",
+        "Both of your sequences of slopes start at 1; they start at 2**(-8/n), n being the power of two.",
+        "Count the heads from 1: 2**(-8 h / n), h = 1 .. n.",
+        "paiml/aprender PR #2143",
+        _slopes(
+            lambda right, heads: _from_one(_power(heads)) + _from_one(2 * _power(heads))[::2][: heads - _power(heads)]
+        ),
+    ),
+    Fault(
+        "alibi-slopes-even",
+        "You take the second, fourth, ... slope of the power above; those are the ones you have.",
+        "Take the first, third, ... one.",
+        "ml-explore/mlx issue #343",
+        _slopes(lambda right, heads: _below(right, heads) + _more(right, heads)[1::2][: heads - _power(heads)]),
+    ),
+    Fault(
+        "alibi-slopes-not-every-second",
+        "You take the first slopes of the power above, not every second one.",
+        "Take the first, third, ... one.",
+        "ml-explore/mlx issue #343",
+        _slopes(lambda right, heads: _below(right, heads) + _more(right, heads)[: heads - _power(heads)]),
+    ),
+    Fault(
+        "alibi-slopes-rooted",
+        "Your slopes are the square roots of the right ones.",
+        "The exponents are -8h/n.",
+        "tutorials",
+        _slopes(lambda right, heads: [math.sqrt(m) for m in _list(right, heads)]),
     ),
     Fault(
         "alibi-slopes-of-a-rank",
@@ -223,6 +283,27 @@ FAULTS = (
         "They are at a distance as well: -slope * |q - k|.",
         "ofirpress/attention_with_linear_biases issue #5",
         _future_zero,
+    ),
+    Fault(
+        "alibi-distance-squared",
+        "You square the distance.",
+        "The bias is linear in it: -slope * |q - k|.",
+        "tutorials",
+        _distances(lambda xp, d: d * d),
+    ),
+    Fault(
+        "alibi-distance-from-1",
+        "You count the distance from 1: a token is at distance 1 from itself.",
+        "A query at position p is at distance 0 from the key at p.",
+        "tutorials",
+        _distances(lambda xp, d: xp.abs(d) + 1),
+    ),
+    Fault(
+        "alibi-logarithm",
+        "You take the logarithm of the distance.",
+        "The bias is linear in it: -slope * |q - k|.",
+        "tutorials",
+        _distances(lambda xp, d: xp.log1p(xp.abs(d))),
     ),
     Fault(
         "alibi-form-ignored",

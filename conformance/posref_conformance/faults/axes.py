@@ -34,6 +34,11 @@ def _one_too_many(axes: list[int], sections: list[int]) -> list[int]:
     return [next((a for a in range(1, n) if i % n == a and i <= n * sections[a] + a), 0) for i in range(len(axes))]
 
 
+def _too_short(axes: list[int], sections: list[int]) -> list[int]:
+    n = len(sections)
+    return [next((a for a in range(1, n) if i % n == a and i < sections[a]), 0) for i in range(len(axes))]
+
+
 def _moved(axes: list[int], sections: list[int]) -> list[int]:
     return axes[-1:] + axes[:-1]
 
@@ -115,6 +120,20 @@ FAULTS = (
         _map_of(_one_too_many),
     ),
     Fault(
+        "interleaved-sections-too-short",
+        "You stop an interleaved section at its length, not at as many pairs of its axis.",
+        "Take pairs a, a + 3, a + 6, ... below 3 * sections[a].",
+        "vllm-project/vllm-gaudi PR #1437",
+        _map_of(_too_short),
+    ),
+    Fault(
+        "sections-dealt-out",
+        "You deal the pairs out to the axes in turn, whatever rule is asked for.",
+        "Follow rule: 'chunked' has one section after the other.",
+        "vllm-project/vllm-gaudi PR #1437",
+        always(("rope_axis_map",), rule="round_robin"),
+    ),
+    Fault(
         "interleaved-map-moved",
         "You have the interleaved map moved by one pair.",
         "Pair 0 follows the first axis.",
@@ -163,6 +182,13 @@ FAULTS = (
         "Row a of the positions belongs to axis a of the map.",
         "huggingface/pytorch-image-models PR #2541",
         _rows(lambda xp, p: xp.flip(p, axis=0)),
+    ),
+    Fault(
+        "map-sorted",
+        "You lay the axes one after the other, though the map mixes them.",
+        "Take the axis of each pair from the map.",
+        "vllm-project/vllm-gaudi PR #1437",
+        arguments({"rope_axes_cos_sin": (2,)}, lambda xp, axes: xp.sort(axes)),
     ),
     Fault(
         "time-scaled",

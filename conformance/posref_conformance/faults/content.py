@@ -158,7 +158,7 @@ FAULTS = (
         "You subtract the logarithms of the gates.",
         "Add them: they are negative.",
         "Forgetting Transformer (2503.02130), eq. 4",
-        _forget(lambda y, key, query: -y),
+        results(("forget_bias",), lambda xp, y: -y),
     ),
     Fault(
         "forget-backward-ignored",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -122,6 +123,15 @@ def _pope_interleaved(xp: Any, y: Any) -> Any:
     return xp.reshape(xp.stack([y[..., :half], y[..., half:]], axis=-1), y.shape)
 
 
+def _not_divided(right: Any, xp: Any) -> Any:
+    def xpos_scale(positions: Any, dim: int, **kwargs: Any) -> Any:
+        y = right.xpos_scale(positions, dim, **kwargs)
+        logs = [math.log((2 * i / dim + 0.4) / 1.4) for i in range(dim // 2)]
+        return y ** (xp.asarray([(log + math.log(1.4)) / log for log in logs]) + 0 * y)
+
+    return xpos_scale
+
+
 def _coefficients_exchanged(right: Any, xp: Any) -> Functions:
     def fope_cos_sin(positions: Any, inv_freq: Any, cos_coef: Any, sin_coef: Any, pairs: int, **kwargs: Any) -> Any:
         return right.fope_cos_sin(positions, inv_freq, sin_coef, cos_coef, pairs, **kwargs)
@@ -207,6 +217,13 @@ FAULTS = (
         "Follow critical.",
         "Dual chunk attention (2402.17463), sec. 3",
         without(("dual_chunk_distance",), "critical"),
+    ),
+    Fault(
+        "xpos-not-divided",
+        "You do not divide the base of the scale by 1.4.",
+        "It is (2i/d + 0.4) / 1.4, which reaches 1 at the last pair.",
+        "LeX (2212.10554), sec. 3",
+        replaced(xpos_scale=_not_divided),
     ),
     Fault(
         "xpos-inverted",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import arguments, replaced, results, without
+from posref_conformance.faults._change import arguments, keywords, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 HEADWISE = {"kerple_bias": (0, 1)}
@@ -67,6 +67,13 @@ def _fire(formula: Callable[..., Any]) -> Any:
     return replaced(fire_distance=make)
 
 
+def _by_the_key(right: Any, xp: Any) -> Any:
+    def fire_distance(q_positions: Any, k_positions: Any, *args: Any, **kwargs: Any) -> Any:
+        return xp.matrix_transpose(right.fire_distance(k_positions, q_positions, *args, **kwargs))
+
+    return fire_distance
+
+
 FAULTS = (
     Fault(
         "kernel-form-ignored",
@@ -95,6 +102,13 @@ FAULTS = (
         "Use ln(1 + r2 |q - k|).",
         "KERPLE (2205.09921), eq. 6",
         _kerple(lambda xp, a, b, d: -a * b * xp.log1p(xp.abs(d))),
+    ),
+    Fault(
+        "kernel-without-r2",
+        "You use ln(1 + |q - k|): r2 is missing.",
+        "Use ln(1 + r2 |q - k|).",
+        "KERPLE (2205.09921), eq. 6",
+        _kerple(lambda xp, a, b, d: -a * xp.log1p(xp.abs(d))),
     ),
     Fault(
         "kernel-of-the-past-alone",
@@ -186,6 +200,20 @@ FAULTS = (
         "Follow limit.",
         "FIRE (2310.04418), eq. 9",
         without(("fire_distance",), "limit"),
+    ),
+    Fault(
+        "fire-limits-exchanged",
+        "You take the smaller of length and position for the larger.",
+        "'max' is the larger one.",
+        "FIRE (2310.04418), eq. 9",
+        keywords(("fire_distance",), lambda k: {**k, "limit": "max" if k.get("limit") == "min" else "min"}),
+    ),
+    Fault(
+        "fire-of-the-key",
+        "You divide by the key's position.",
+        "Divide by the query's.",
+        "FIRE (2310.04418), eq. 9",
+        replaced(fire_distance=_by_the_key),
     ),
     Fault(
         "fire-eps-ignored",

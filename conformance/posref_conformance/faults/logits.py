@@ -31,6 +31,48 @@ def _bias_scaled(right: Any, xp: Any) -> Functions:
     return {"attention": attention}
 
 
+def _by_the_keys(right: Any, xp: Any) -> Functions:
+    def attention(q: Any, k: Any, v: Any, *, scale: float | None = None, **kwargs: Any) -> Any:
+        own = max(k.shape[-2], 1) ** -0.5 if scale is None else scale
+        return right.attention(q, k, v, scale=own, **kwargs)
+
+    return {"attention": attention}
+
+
+def _weighted(weights_of: Callable[[Any, Any], Any]) -> Any:
+    """Attention by ``weights_of(xp, logits)``; what is hidden has the logit -inf."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def attention(q: Any, k: Any, v: Any, *, bias: Any = None, mask: Any = None, scale: float | None = None) -> Any:
+            a, b, c = (xp.astype(t, xp.float64) for t in (q, k, v))
+            logits = (q.shape[-1] ** -0.5 if scale is None else scale) * (a @ xp.matrix_transpose(b))
+            logits = logits if bias is None else logits + bias
+            logits = logits if mask is None else xp.where(mask, logits, -math.inf)
+            return xp.astype(weights_of(xp, logits) @ c, q.dtype)
+
+        return attention
+
+    return replaced(attention=make)
+
+
+def _over_the_queries(xp: Any, logits: Any) -> Any:
+    total = xp.sum(xp.exp(logits), axis=-2, keepdims=True)
+    return xp.exp(logits) / xp.where(total > 0, total, xp.ones_like(total))
+
+
+def _not_normalised(xp: Any, logits: Any) -> Any:
+    return xp.exp(logits)
+
+
+def _mask_added(right: Any, xp: Any) -> Functions:
+    def attention(q: Any, k: Any, v: Any, *, bias: Any = None, mask: Any = None, **kwargs: Any) -> Any:
+        added = None if mask is None else xp.astype(mask, q.dtype)
+        both = added if bias is None else bias if added is None else bias + added
+        return right.attention(q, k, v, bias=both, **kwargs)
+
+    return {"attention": attention}
+
+
 def _nan_without_keys(right: Any, xp: Any) -> Functions:
     def attention(q: Any, k: Any, v: Any, *, mask: Any = None, **kwargs: Any) -> Any:
         y = right.attention(q, k, v, mask=mask, **kwargs)
@@ -59,6 +101,19 @@ def _llama4(formula: Callable[[Any, Any, float, int, int], Any]) -> Any:
         return llama4_scale
 
     return replaced(llama4_scale=make)
+
+
+def _log_n(formula: Callable[[Any, Any, float], Any]) -> Any:
+    """The factor by ``formula(xp, number of keys, trained length)``, before it is clipped."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def log_n_scale(positions: Any, trained_length: int, *, clip: bool = True) -> Any:
+            y = formula(xp, xp.astype(positions, xp.float64) + 1, float(trained_length))
+            return xp.where(y > 1, y, xp.ones_like(y)) if clip else y
+
+        return log_n_scale
+
+    return make
 
 
 def _ssmax_from_0(right: Any, xp: Any) -> Functions:
@@ -110,6 +165,27 @@ FAULTS = (
         without(("attention",), "scale"),
     ),
     Fault(
+        "attention-scaled-by-the-keys",
+        "You divide the logits by the root of the number of keys.",
+        "Divide by the root of the number of channels.",
+        "tutorials",
+        _by_the_keys,
+    ),
+    Fault(
+        "softmax-over-the-queries",
+        "You normalise over the queries.",
+        "The weights of a query over all keys sum to 1.",
+        "tutorials",
+        _weighted(_over_the_queries),
+    ),
+    Fault(
+        "softmax-not-normalised",
+        "You exponentiate the logits and do not divide by their sum.",
+        "The weights of a query over all keys sum to 1.",
+        "tutorials",
+        _weighted(_not_normalised),
+    ),
+    Fault(
         "bias-scaled-with-the-logits",
         "You scale the bias together with the logits.",
         "Add it after the logits are scaled.",
@@ -140,6 +216,13 @@ FAULTS = (
         without(("attention", "linear_attention"), "mask"),
     ),
     Fault(
+        "mask-added",
+        "You add the mask to the logits as 0 and 1.",
+        "Give what must not be seen the logit -inf.",
+        "tutorials",
+        _mask_added,
+    ),
+    Fault(
         "nan-for-rows-without-keys",
         "You return NaN for a query that may look nowhere.",
         "Its result is zero.",
@@ -166,6 +249,27 @@ FAULTS = (
         "Follow clip.",
         "QwenLM/Qwen issue #401",
         without(("log_n_scale",), "clip"),
+    ),
+    Fault(
+        "log-n-log2",
+        "You divide the logarithm by ln(2), not by that of the trained length.",
+        "Use ln(m + 1) / ln(length).",
+        "QwenLM/Qwen issue #401",
+        replaced(log_n_scale=_log_n(lambda xp, n, length: xp.log2(n))),
+    ),
+    Fault(
+        "log-n-not-divided",
+        "You do not divide by the logarithm of the trained length.",
+        "Use ln(m + 1) / ln(length).",
+        "QwenLM/Qwen issue #401",
+        replaced(log_n_scale=_log_n(lambda xp, n, length: xp.log(n))),
+    ),
+    Fault(
+        "log-n-of-the-quotient",
+        "You take the logarithm of a quotient, not the quotient of logarithms.",
+        "Use ln(m + 1) / ln(length).",
+        "QwenLM/Qwen issue #401",
+        replaced(log_n_scale=_log_n(lambda xp, n, length: xp.log(n / length))),
     ),
     Fault(
         "log-n-of-the-position",
@@ -215,6 +319,13 @@ FAULTS = (
         "Use the natural one.",
         "huggingface/transformers PR #37344",
         _llama4(lambda xp, p, c, n, shift: 1 + c * xp.log2(1 + xp.floor((p + shift) / n))),
+    ),
+    Fault(
+        "llama4-without-logarithm",
+        "Your factor grows with the steps, not with their logarithm.",
+        "Take ln(1 + steps).",
+        "huggingface/transformers PR #37344",
+        _llama4(lambda xp, p, c, n, shift: 1 + c * xp.floor((p + shift) / n)),
     ),
     Fault(
         "llama4-one-off",

@@ -151,6 +151,16 @@ FAULTS = (
         ),
     ),
     Fault(
+        "table-factor-squared",
+        "You multiply the table by its attention factor twice.",
+        "Multiply once.",
+        "sgl-project/sglang PR #33558",
+        keywords(
+            ("rope_cos_sin", "rope_axes_cos_sin"),
+            lambda k: {n: v**2 if n == "attention_factor" else v for n, v in k.items()},
+        ),
+    ),
+    Fault(
         "softmax-factor-left-out",
         "You leave out the factor on the softmax scale.",
         "Multiply the scale by (0.1 mscale_all_dim ln(factor) + 1) ** 2.",

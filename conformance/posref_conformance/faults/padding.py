@@ -18,6 +18,15 @@ def _from_the_end(right: Any, xp: Any) -> Functions:
     return {"mask_positions": mask_positions}
 
 
+def _over_the_batch(right: Any, xp: Any) -> Any:
+    def mask_positions(mask: Any, **kwargs: Any) -> Any:
+        if mask.ndim < 2:
+            return right.mask_positions(mask, **kwargs)
+        return xp.moveaxis(right.mask_positions(xp.moveaxis(mask, 0, -1), **kwargs), -1, 0)
+
+    return mask_positions
+
+
 def _first_row_for_all(xp: Any, mask: Any) -> Any:
     return xp.broadcast_to(mask[:1, ...], mask.shape) if mask.ndim > 1 else mask
 
@@ -85,6 +94,13 @@ FAULTS = (
         arguments(
             {"mask_positions": (0,), "mask_coordinates": (0,), "long_t5_blocks": (0,)}, lambda xp, m: xp.ones_like(m)
         ),
+    ),
+    Fault(
+        "counted-over-the-batch",
+        "You sum the mask over the batch, not along the sequence.",
+        "Sum along the last axis.",
+        "tutorials",
+        replaced(mask_positions=_over_the_batch),
     ),
     Fault(
         "padding-of-the-first-row",

@@ -24,6 +24,18 @@ def _last_row_dropped(right: Any, xp: Any) -> Any:
     return relative_shift
 
 
+def _padded_at_the_end(right: Any, xp: Any) -> Any:
+    def relative_shift(x: Any, num_keys: int) -> Any:
+        q, m = x.shape[-2:]
+        if not q:
+            return right.relative_shift(x, num_keys)
+        padded = xp.concat([x, xp.zeros_like(x[..., :1])], axis=-1)
+        rows = xp.reshape(padded, (*x.shape[:-2], m + 1, q))[..., 1:, :]
+        return xp.asarray(xp.reshape(rows, x.shape)[..., :num_keys], copy=True)
+
+    return relative_shift
+
+
 def _not_shifted(right: Any, xp: Any) -> Any:
     return lambda x, num_keys: xp.asarray(x[..., :num_keys], copy=True)
 
@@ -86,6 +98,13 @@ FAULTS = (
         "After padding and reshaping take [1:].",
         "labmlai/annotated_deep_learning_paper_implementations issue #185",
         replaced(relative_shift=_last_row_dropped),
+    ),
+    Fault(
+        "shift-padded-at-the-end",
+        "You pad the columns at the end.",
+        "Put the column of zeros before the others.",
+        "labmlai/annotated_deep_learning_paper_implementations issue #185",
+        replaced(relative_shift=_padded_at_the_end),
     ),
     Fault(
         "shift-left-out",

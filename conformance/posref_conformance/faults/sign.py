@@ -10,8 +10,18 @@ from posref_conformance.faults._fault import Fault, Functions
 
 def _backwards(right: Any, xp: Any) -> Functions:
     turned = keywords(ROTATIONS, lambda k: {**k, "inverse": not k.get("inverse", False)})(right, xp)
+    of_minus = tables(lambda xp, cos, sin: (cos, -sin))(right, xp)
+    of_minus.pop("rope")
     channels = arguments({"rope_apply_channels": (2,)}, lambda xp, sin: -sin)(right, xp)
-    return {**turned, **channels, **arguments({"rope_scores": (2,)}, lambda xp, distances: -distances)(right, xp)}
+    scores = arguments({"rope_scores": (2,)}, lambda xp, distances: -distances)(right, xp)
+    return {**of_minus, **turned, **channels, **scores}
+
+
+def _exchanged(right: Any, xp: Any) -> Functions:
+    def rope_apply(x: Any, cos: Any, sin: Any, **kwargs: Any) -> Any:
+        return right.rope_apply(x, sin, cos, **kwargs)
+
+    return {**tables(lambda xp, cos, sin: (sin, cos))(right, xp), "rope_apply": rope_apply}
 
 
 def _twice(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, layout: str = "half", offset: int = 0) -> Any:
@@ -53,6 +63,27 @@ FAULTS = (
         pairwise(lambda a, b, c, s: (a * c + b * s, a * s + b * c)),
     ),
     Fault(
+        "first-member-for-both",
+        "You compute both members of a pair from the first one.",
+        "The second member is a sin + b cos.",
+        "tutorials",
+        pairwise(lambda a, b, c, s: (a * c - b * s, a * c + b * s)),
+    ),
+    Fault(
+        "second-member-for-both",
+        "You compute both members of a pair from the second one.",
+        "The first member is a cos - b sin.",
+        "tutorials",
+        pairwise(lambda a, b, c, s: (b * c - a * s, b * c + a * s)),
+    ),
+    Fault(
+        "each-with-itself",
+        "You multiply each member with cos and sin of its own: the partner is left out.",
+        "rotate_half brings the partner: (a, b) becomes (-b, a) before it meets sin.",
+        "tutorials",
+        pairwise(lambda a, b, c, s: (a * c - a * s, b * c + b * s)),
+    ),
+    Fault(
         "sin-term-left-out",
         "You multiply with cos and leave out the term with sin.",
         "Add rotate_half(x) sin to x cos.",
@@ -71,7 +102,7 @@ FAULTS = (
         "You take cos for sin and sin for cos.",
         "Return and unpack the tables in the order cos, sin.",
         "flashinfer-ai/flashinfer PR #3819",
-        tables(lambda xp, cos, sin: (sin, cos)),
+        _exchanged,
     ),
     Fault(
         "rotated-twice",

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import always, arguments, narrow, results, without
+from posref_conformance.faults._change import always, arguments, narrow, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 BOTH = ("t5_bucket", "t5_bias")
 
 
-def _buckets(log_bucket: Callable[[Any, Any, int, int, int], Any], *, limit: bool = True) -> Any:
+def _buckets(log_bucket: Callable[[Any, Any, int, int, int], Any], *, limit: int | None = 1) -> Any:
     """T5's rule with another logarithm: log_bucket(xp, distance, exact, buckets, max_distance)."""
 
     def wrong(right: Any, xp: Any) -> Functions:
@@ -26,7 +26,7 @@ def _buckets(log_bucket: Callable[[Any, Any, int, int, int], Any], *, limit: boo
             large = xp.astype(
                 log_bucket(xp, xp.astype(xp.where(d > 0, d, 1), xp.float64), exact, n, max_distance), xp.int64
             )
-            large = xp.where(large > n - 1, n - 1, large) if limit else large
+            large = large if limit is None else xp.where(large > n - limit, n - limit, large)
             bucket = xp.where(d < exact, d, large)
             return bucket + n * xp.astype(r > 0, xp.int64) if bidirectional else bucket
 
@@ -56,6 +56,26 @@ def _rounded_up(xp: Any, d: Any, exact: int, n: int, most: int) -> Any:
 
 def _rounded(xp: Any, d: Any, exact: int, n: int, most: int) -> Any:
     return exact + xp.round(xp.log(d / exact) / math.log(most / exact) * (n - exact))
+
+
+def _log_of_the_whole(xp: Any, d: Any, exact: int, n: int, most: int) -> Any:
+    return exact + xp.floor(xp.log(d / exact) / math.log(most) * (n - exact))
+
+
+def _not_halved(right: Any, xp: Any) -> Any:
+    def t5_bucket(relative_position: Any, *, bidirectional: bool = True, num_buckets: int = 32, **kwargs: Any) -> Any:
+        size = 2 * num_buckets if bidirectional else num_buckets
+        return right.t5_bucket(relative_position, bidirectional=bidirectional, num_buckets=size, **kwargs)
+
+    return t5_bucket
+
+
+def _zero_above(right: Any, xp: Any) -> Any:
+    def t5_bucket(relative_position: Any, *, bidirectional: bool = True, num_buckets: int = 32, **kwargs: Any) -> Any:
+        y = right.t5_bucket(relative_position, bidirectional=bidirectional, num_buckets=num_buckets, **kwargs)
+        return xp.where(relative_position == 0, num_buckets // 2, y) if bidirectional else y
+
+    return t5_bucket
 
 
 def _one_fewer(xp: Any, d: Any, exact: int, n: int, most: int) -> Any:
@@ -98,7 +118,7 @@ FAULTS = (
         "You do not stop at the last bucket: far tokens fall into buckets of the other side, or beyond the table.",
         "Take the minimum with the last bucket of the side.",
         "huggingface/candle PR #1312",
-        _buckets(_log, limit=False),
+        _buckets(_log, limit=None),
     ),
     Fault(
         "t5-log-in-bfloat16",
@@ -127,6 +147,34 @@ FAULTS = (
         "Round down.",
         "huggingface/candle PR #1312",
         _buckets(_rounded),
+    ),
+    Fault(
+        "t5-log-of-max-distance",
+        "You divide by ln(max_distance), not by ln(max_distance / exact).",
+        "The buckets end where the distance is max_distance: divide by ln(max_distance / exact).",
+        "tutorials",
+        _buckets(_log_of_the_whole),
+    ),
+    Fault(
+        "t5-buckets-not-halved",
+        "You use all buckets for each side of an encoder.",
+        "Half of them are for what comes later.",
+        "huggingface/transformers PR #8518",
+        replaced(t5_bucket=_not_halved),
+    ),
+    Fault(
+        "t5-zero-on-the-other-side",
+        "You put distance 0 to the keys after the query.",
+        "Only k > q has the upper half of the buckets.",
+        "nntrainer/nntrainer PR #3982",
+        replaced(t5_bucket=_zero_above),
+    ),
+    Fault(
+        "t5-one-bucket-beyond",
+        "You stop one bucket beyond the last.",
+        "The last bucket is n - 1.",
+        "huggingface/candle PR #1312",
+        _buckets(_log, limit=0),
     ),
     Fault(
         "t5-one-bucket-too-few",

@@ -30,6 +30,18 @@ def _stride_of_the_height(right: Any, xp: Any) -> Any:
     return relative_position_index
 
 
+def _walked_by_columns(right: Any, xp: Any) -> Any:
+    def relative_position_index(sizes: Any) -> Any:
+        if len(sizes) != 2 or 0 in sizes:
+            return right.relative_position_index(sizes)
+        h, w = sizes
+        cell = xp.arange(h * w)
+        x, y = cell // w, xp.remainder(cell, w)
+        return (y[:, None] - y + h - 1) * (2 * w - 1) + x[:, None] - x + w - 1
+
+    return relative_position_index
+
+
 def _heads_last(right: Any, xp: Any) -> Functions:
     def indexed_bias(table: Any, index: Any, **kwargs: Any) -> Any:
         y = right.indexed_bias(table, index, **kwargs)
@@ -117,6 +129,13 @@ FAULTS = (
         "The index is dy (2 w - 1) + dx.",
         "leondgarse/keras_cv_attention_models issue #26",
         replaced(relative_position_index=_stride_of_the_height),
+    ),
+    Fault(
+        "window-columns-first",
+        "You walk through the window column by column.",
+        "The last axis is the fastest: the cell at (y, x) is y w + x.",
+        "leondgarse/keras_cv_attention_models issue #26",
+        replaced(relative_position_index=_walked_by_columns),
     ),
     Fault(
         "window-class-token-left-out",
