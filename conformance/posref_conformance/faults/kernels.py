@@ -204,7 +204,7 @@ FAULTS = (
     Fault(
         "fire-limits-exchanged",
         "You take the smaller of length and position for the larger.",
-        "'max' is the larger one.",
+        "Take the larger one for 'max', the smaller one for 'min'.",
         "FIRE (2310.04418), eq. 9",
         keywords(("fire_distance",), lambda k: {**k, "limit": "max" if k.get("limit") == "min" else "min"}),
     ),

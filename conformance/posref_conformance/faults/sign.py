@@ -79,7 +79,7 @@ FAULTS = (
     Fault(
         "each-with-itself",
         "You multiply each member with cos and sin of its own: the partner is left out.",
-        "rotate_half brings the partner: (a, b) becomes (-b, a) before it meets sin.",
+        "Bring the partner with rotate_half: (a, b) becomes (-b, a) before it meets sin.",
         "tutorials",
         pairwise(lambda a, b, c, s: (a * c - a * s, b * c + b * s)),
     ),
