@@ -119,14 +119,14 @@ def relative_scores(
             require_floating(name, array)
     of_content = scores_shape(q.shape, k.shape)
     work, factor = working_type(xp, q, k, table), q.shape[-1] ** -0.5 if scale is None else number(scale, "scale")
-    wide_q, wide_k = (xp.astype(x, work, copy=False) for x in (q, k))
+    wide_q, wide_k, rows = (xp.astype(x, work, copy=False) for x in (q, k, table))  # once: its gradient is rounded once
     content, placed = (
         wide_q if bias is None else wide_q + xp.astype(_per_head(bias, name, q), work, copy=False)
         for name, bias in given[3:]
     )
-    positions = pair_products(placed, table, index, "query", work, xp)
+    positions = pair_products(placed, rows, index, "query", work, xp)
     if boolean(key_term, "key_term"):
-        positions = positions + pair_products(wide_k, table, index, "key", work, xp)
+        positions = positions + pair_products(wide_k, rows, index, "key", work, xp)
     if of_content[-2:] != tuple(positions.shape[-2:]):
         raise ValueError(f"index must end in {of_content[-2:]}, queries and keys, got shape {tuple(index.shape)}")
     return xp.astype(factor * (content @ xp.matrix_transpose(wide_k) + positions), q.dtype, copy=False)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import adjoints_additive, adjoints_attention, adjoints_bias
+from posref_conformance import adjoints_additive, adjoints_attention, adjoints_bias, adjoints_linear
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Call
 from posref_conformance.gradient import Asked, Gradient, Values, asked, of_sum, sum_to
@@ -243,4 +243,5 @@ ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     **adjoints_additive.ADJOINTS,
     **adjoints_attention.ADJOINTS,
     **adjoints_bias.ADJOINTS,
+    **adjoints_linear.ADJOINTS,
 }

@@ -113,6 +113,40 @@ def test_every_adjoint_is_asked_for() -> None:
     assert not {*ADJOINTS, *ROTATIONS} & set(INTEGERS)
 
 
+NOT_DIFFERENTIATED = {  # and not whole numbers: why
+    "alibi_slopes": "numbers of heads",
+    "cope_scores": "a floor in the positions: a gate's rounding may move the row, and with it the slope",
+    "dual_chunk_distance": "positions",
+    "fire_distance": "positions; c and the threshold are plain numbers here",
+    "frequency_bands": "plain numbers",
+    "grid_coordinates": "sizes",
+    "inkling_scale": "positions",
+    "length_scale": "plain numbers",
+    "llama4_scale": "positions",
+    "log_n_scale": "positions",
+    "log_offset": "positions",
+    "mask_coordinates": "masks",
+    "rerope_distance": "positions",
+    "rope_attention_factor": "plain numbers",
+    "rope_axes_inv_freq": "maps",
+    "rope_axes_table": "positions",
+    "rope_inv_freq": "plain numbers",
+    "rope_pixel_freq": "plain numbers",
+    "rope_softmax_factor": "plain numbers",
+    "rope_table": "positions",
+    "sandwich_bias": "positions",
+    "self_extend_distance": "positions",
+    "sinusoidal": "positions",
+    "sinusoidal_axes": "positions",
+    "timestep_embedding": "times",
+    "xpos_scale": "positions",
+}
+
+
+def test_what_has_no_gradient_says_why() -> None:
+    assert {*FUNCTIONS} - {*ADJOINTS, *ROTATIONS, *INTEGERS} == set(NOT_DIFFERENTIATED)
+
+
 def test_every_array_of_data_is_differentiated() -> None:
     """By what the docstrings call data or learned; tables, frequencies given and positions are not."""
     found = {(c.function, call.by) for c in GRADIENTS for call in c.calls(c.dtypes[0])}

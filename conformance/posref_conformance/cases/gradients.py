@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,61 @@ def _axes(i: Inputs) -> Call:
     return _by(i, "rope_axes_cos_sin", "inv_freq", positions, np.abs(i.data(5)), axes)
 
 
+def _relative(function: str, i: Inputs, by: str, **options: Any) -> Call:
+    """Two heads, three queries, four keys, five rows, of which some are asked for twice and one pair has none."""
+    index, columns = np.array([[2, 3, 4, -1], [1, 2, 3, 4], [0, 1, 2, 2]]), 4 if function == "relative_values" else 6
+    keys = (i.data(2, 4, 6),) if function == "relative_scores" else ()
+    return _by(i, function, by, i.data(2, 3, columns), *keys, i.data(5, 6), index, **options)
+
+
+def _scored(i: Inputs, by: str) -> Call:
+    biases = {name: i.data(2, 6) for name in ("content_bias", "position_bias")}
+    return _relative("relative_scores", i, by, key_term=True, **biases)
+
+
+def _disentangled(i: Inputs, by: str) -> Call:
+    apart = np.arange(3)[:, None] - np.arange(4)
+    tables = {"pos_k": i.data(2, 8, 6), "pos_q": i.data(2, 8, 6)}
+    return _by(i, "disentangled_scores", by, i.data(2, 3, 6), i.data(2, 4, 6), apart, **tables)
+
+
+def _decomposed(i: Inputs, by: str) -> Call:
+    return _by(i, "decomposed_bias", by, i.data(2, 6, 5), i.data(3, 5), i.data(5, 5), (2, 3), (1, 2))
+
+
+def _reset(i: Inputs, by: str) -> Call:
+    return _by(i, "reset_cls", by, i.data(2, 3, 4), i.data(2), i.data(2))
+
+
+def _forget(i: Inputs, by: str) -> Call:
+    gates = [i.typed(-np.abs(i.data(2, 6).astype(np.float64))) for _ in range(2)]
+    return _by(i, "forget_bias", by, gates[0], backward=gates[1], num_queries=4)
+
+
+def _path(i: Inputs, by: str) -> Call:
+    w = i.data(2, 5, 4).astype(np.float64)
+    w = i.typed(w / np.linalg.norm(w, axis=-1, keepdims=True))
+    return _by(i, "path_scores", by, i.data(2, 5, 4), i.data(2, 5, 4), w, i.typed(i.rng.uniform(0, 2, (2, 5))))
+
+
+def _cape(i: Inputs, by: str) -> Call:
+    return _by(i, "cape_positions", by, np.array([[3, 0, 1, 7], [5, 5, 2, 0]]), i.data(2, 4), i.data(2, 1), centre=True)
+
+
+def _gate(i: Inputs, by: str) -> Call:
+    return _by(i, "bias_gate", by, i.data(2, 3, 4, 8), i.data(3))
+
+
+def _built(build: Callable[[Inputs, str], Call], by: str, i: Inputs) -> Call:
+    return build(i, by)
+
+
+def _each(function: str, build: Callable[[Inputs, str], Call], *names: str) -> Iterator[Case]:
+    """One case for each argument by which the call is differentiated."""
+    for by in names:
+        yield _case(function, f"by-{by.replace('_', '-')}", partial(_built, build, by))
+
+
 def _case(function: str, name: str, build: Any, dtypes: tuple[str, ...] = FLOATS) -> Case:
     return one(function, f"gradient{name and '-'}{name}", build, dtypes=dtypes)
 
@@ -209,4 +266,16 @@ CASES: tuple[Case, ...] = (
     _case("position_mlp", "relu", lambda i: _mlp(i, "w1")),
     _case("ssmax_scale", "", lambda i: _ssmax(i, "s")),
     _case("ssmax_scale", "by-bias", lambda i: _ssmax(i, "bias")),
+    _case("relative_shift", "", lambda i: _by(i, "relative_shift", "x", i.data(2, 4, 7), 4)),
+    _case("relative_shift", "zeros", lambda i: _by(i, "relative_shift", "x", i.data(3, 7), 4, outside="zero")),
+    *_each("relative_bias", partial(_relative, "relative_bias"), "x", "table"),
+    *_each("relative_values", partial(_relative, "relative_values"), "weights", "table"),
+    *_each("relative_scores", _scored, "q", "k", "table", "content_bias", "position_bias"),
+    *_each("disentangled_scores", _disentangled, "q", "k", "pos_k", "pos_q"),
+    *_each("decomposed_bias", _decomposed, "q", "height_table", "width_table"),
+    *_each("reset_cls", _reset, "bias", "from_cls", "to_cls"),
+    *_each("forget_bias", _forget, "log_forget", "backward"),
+    *_each("path_scores", _path, "q", "k"),
+    *_each("bias_gate", _gate, "projection", "const"),
+    *_each("cape_positions", _cape, "shift", "log_scale"),
 )
