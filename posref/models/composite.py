@@ -50,7 +50,6 @@ class Composite:
                 config.note("unknown", f"{KEYS[key]}: {config.name(key)} is not given")
             else:
                 kind = self._model_type(part, usual, KEYS[key])
-                part = with_sizes(part, kind) if key == "text_config" else part
                 found += read_part(part, kind, KEYS[key])
         return found
 
@@ -72,6 +71,8 @@ def read_part(part: Block, model_type: str, component: str) -> list[Encoding]:
     if reader is None:
         part.note("not known yet", f"{component}: model_type {shown(model_type)}")
         return []
+    if part.where:
+        part = with_sizes(part, model_type)
     try:
         encodings = reader(part)
     except NotKnown as problem:

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from posref._arguments import shown
-from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.records import Encoding, LearnedEncoding
 
 MOST_PATCHES = 2**20
+MOST_WIDTH = 2**17  # of a model
 
 Key = Sequence[str]
 
 
-def sized(config: Block, keys: Key, default: int | None, *, most: int = shape.MOST_CHANNELS) -> int | None:
+def sized(config: Block, keys: Key, default: int | None, *, most: int = MOST_WIDTH) -> int | None:
     """An integer that goes by several names, or the default, which is noted."""
     value = config.either(keys, most=most)
     if value is None and default is not None:

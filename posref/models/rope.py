@@ -55,7 +55,11 @@ def rope_encoding(
     if rope.kind == "gptj" and layout == "half":
         rope.block.note("unusual", "rope type 'gptj' is mlc-llm's word for interleaved pairs")
         layout = "interleaved"
-    inv_freq = _inv_freq(rope, rotary_dim, config.reading.seq_len)
+    odd = rotary_dim is not None and rotary_dim % 2 == 1 and head_dim is not None and rotary_dim < head_dim
+    if odd and rotary_dim is not None:
+        told = f"transformers makes {rotary_dim // 2 + 1} frequencies base^(-2i/{rotary_dim}), of one channel more"
+        config.note("unusual", f"an odd number of channels rotates, {rotary_dim}: {told}")
+    inv_freq = None if odd else _inv_freq(rope, rotary_dim, config.reading.seq_len)
     axes = None if mrope is None else axes_of(rope.block, mrope, None if inv_freq is None else len(inv_freq))
     rope.block.note_ignored()
     if rope.missing is not None:

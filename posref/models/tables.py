@@ -104,8 +104,7 @@ def ctrl(config: Block) -> list[Encoding]:
 
 def audio_sinusoids(config: Block) -> list[Encoding]:
     """Encoders with Whisper's sinusoids that are not in the weights."""
-    rows, dim = _size(config, ("max_source_positions",)), _size(config, ("hidden_size", "d_model"))
-    return [sinusoids("audio", "encoder", rows, dim, 0)]
+    return [sinusoids("audio", "encoder", *_whisper_sizes(config), 0)]
 
 
 def whisper(config: Block) -> list[Encoding]:
@@ -140,11 +139,17 @@ def marian(config: Block) -> list[Encoding]:
 
 def audio_table(config: Block) -> list[Encoding]:
     """Encoders made after Whisper's, whose table comes with the weights."""
-    rows, dim = _size(config, ("max_source_positions",)), _size(config, ("hidden_size", "d_model"))
+    rows, dim = _whisper_sizes(config)
     config.note(
         "unusual", "the table comes with the weights; Whisper's, from which such encoders start, holds sinusoids"
     )
     return [LearnedEncoding("learned", "audio", None, None, "encoder", rows, dim, 0)]
+
+
+def _whisper_sizes(config: Block) -> tuple[int, int]:
+    """Rows and channels, or those of Whisper large, which is what transformers' classes of such encoders have."""
+    width = config.either(("hidden_size", "d_model"))
+    return config.integer_or("max_source_positions", 1500), width or config.integer_or("hidden_size", 1280)
 
 
 def learned(stack: str | None, rows: int | None, dim: int | None, offset: int) -> LearnedEncoding:

@@ -84,7 +84,12 @@ class AxialTower:
         if self.head is not None:
             return config.integer_or("head_dim", self.head, most=shape.MOST_CHANNELS)
         width, heads = sized(config, *self.width), sized(config, *self.heads)
-        return None if width is None or heads is None else width // heads
+        if width is None or heads is None:
+            return None
+        if not 1 <= width // heads <= shape.MOST_CHANNELS:
+            told = f"{config.name(self.width[0][0])} // {config.name(self.heads[0][0])}"
+            raise ValueError(f"{told} must be from 1 to {shape.MOST_CHANNELS}, got {width // heads}")
+        return width // heads
 
     def _pairs(self, channels: int) -> int:
         """Per axis; what is left over does not rotate."""

@@ -140,3 +140,25 @@ def test_text_keys_beside_the_towers_and_parts_of_another_name():
     text = {"model_type": "exaone4_5_text", **SHAPE, "sliding_window": 512, "sliding_window_pattern": "LLLG"}
     (exaone,) = read_config({"model_type": "exaone4_5", "text_config": text}).encodings
     assert exaone.layers == (0, 1, 2)
+
+
+def test_an_odd_share_of_a_head_has_no_frequencies_of_ours():
+    """int(0.26 * 128) is 33: transformers' ladder has 17 rungs, and its tables are 34 wide."""
+    answer = read_config({"model_type": "phi", **SHAPE, "rope_theta": 1e4, "partial_rotary_factor": 0.26})
+    (encoding,) = answer.encodings
+    assert (encoding.rotary_dim, encoding.inv_freq) == (33, None)
+    assert any("17 frequencies base^(-2i/33)" in note for note in notes(answer, "unusual"))
+
+
+@pytest.mark.parametrize(("width", "heads", "error"), [(3200, 25, None), (10**6, 1, "width"), (8192, 2, "head")])
+def test_towers_may_be_wide(width, heads, error):
+    """InternViT-6B's hidden_size is 3200."""
+    tower = {"model_type": "qwen2_5_vl_vision", "hidden_size": width, "num_heads": heads}
+    if error is None:
+        assert read_config(tower).encodings[0].head_dim == 128
+        (table,) = read_config({"model_type": "intern_vit_6b", "hidden_size": width, "image_size": 448}).encodings
+        assert table.dim == 3200
+        return
+    told = {"width": "hidden_size must be an integer from 1 to", "head": r"hidden_size // num_heads must be from 1 to"}
+    with pytest.raises(ValueError, match=told[error]):
+        read_config(tower)
