@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import posref
-from posref_conformance.case import Call
+from posref_conformance.case import Call, Case, one
 from posref_conformance.cases import CASES
 from posref_conformance.contract import FUNCTIONS
 from posref_conformance.faults import FAULTS
@@ -68,3 +69,21 @@ def test_each_function_of_arrays_meets_several_axes_or_several_rows(function: st
     """Unequal lengths of axes: a broadcast over the wrong one fails or shows."""
     shapes = {a.shape for calls in _calls(function) for call in calls for a in call.arrays()}
     assert len({n for shape in shapes for n in shape if n > 1}) > 1
+
+
+def _shared(case: Case) -> bool:
+    """Whether two builds of a case have memory in common: what one backend spoils, the next one would get."""
+    dtype = case.dtypes[0]
+    first, second = ([a for call in case.calls(dtype) for a in call.arrays() if a.size] for _ in range(2))
+    return any(np.may_share_memory(a, b) for a in first for b in second)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_two_builds_of_a_case_share_memory(function: str) -> None:
+    assert [case.name for case in CASES if case.function == function and _shared(case)] == []
+
+
+def test_a_constant_that_is_shared_is_noticed() -> None:
+    constant = np.arange(9)
+    assert not _shared(one("learned", "shared", lambda i: Call((i.data(3, 4), constant))))
+    assert _shared(one("learned", "shared", lambda i: Call((i.data(3, 4), constant[::2]))))
