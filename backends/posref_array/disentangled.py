@@ -92,16 +92,19 @@ def disentangled_scores(
     factor = (q.shape[-1] * (1 + len(tables) + both)) ** -0.5 if scale is None else number(scale, "scale")
     work = working_type(xp, q, k, *tables.values())
     wide_q, wide_k = (xp.astype(x, work, copy=False) for x in (q, k))
+    rows = {
+        name: xp.astype(table, work, copy=False) for name, table in tables.items()
+    }  # once: so are gradients rounded
     scores = wide_q @ xp.matrix_transpose(wide_k)
     if pos_k is not None:
-        scores = scores + pair_products(wide_q, pos_k, _rows(relative, pos_k, xp), "query", work, xp)
+        scores = scores + pair_products(wide_q, rows["pos_k"], _rows(relative, pos_k, xp), "query", work, xp)
     if pos_q is not None:
-        rows = _rows(-relative if paper else relative, pos_q, xp)
-        scores = scores + pair_products(wide_k, pos_q, rows, "key", work, xp)
+        index = _rows(-relative if paper else relative, pos_q, xp)
+        scores = scores + pair_products(wide_k, rows["pos_q"], index, "key", work, xp)
     if both:
-        span = tables["pos_q"].shape[-2] // 2
-        first = tables["pos_q"][..., span : span + q.shape[-2], :]
-        scores = scores + pair_products(first, pos_k, _rows(relative, tables["pos_k"], xp), "query", work, xp)
+        span = rows["pos_q"].shape[-2] // 2
+        first = rows["pos_q"][..., span : span + q.shape[-2], :]
+        scores = scores + pair_products(first, rows["pos_k"], _rows(relative, rows["pos_k"], xp), "query", work, xp)
     return xp.astype(factor * scores, q.dtype, copy=False)
 
 

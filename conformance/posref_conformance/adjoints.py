@@ -24,7 +24,14 @@ from typing import Any
 import numpy as np
 
 import posref
-from posref_conformance import adjoints_additive, adjoints_attention, adjoints_bias, adjoints_linear
+from posref_conformance import (
+    adjoints_additive,
+    adjoints_attention,
+    adjoints_bias,
+    adjoints_content,
+    adjoints_frequencies,
+    adjoints_relative,
+)
 from posref_conformance.budgets import bounds
 from posref_conformance.case import Call
 from posref_conformance.gradient import Asked, Gradient, Values, asked, of_sum, sum_to
@@ -33,17 +40,30 @@ from posref_conformance.roundings import Bounds, ladder_roundings, pair_channels
 
 def gradient(function: str, call: Call) -> Values:
     """The gradient of a differentiated call."""
-    if function in ROTATIONS:
+    if is_rotation(function, call):
         turned = transposed(call)
         return np.asarray(getattr(posref, function)(*turned.args, **turned.kwargs))
-    return ADJOINTS[function](asked(function, call)).value
+    return _adjoint(function, call).value
 
 
 def gradient_bounds(function: str, call: Call, dtype: str) -> Bounds:
     """How far a gradient may be off, given the type that came back."""
-    if function in ROTATIONS:
+    if is_rotation(function, call):
         return bounds(function, transposed(call), [gradient(function, call)], [dtype])
-    return ADJOINTS[function](asked(function, call)).bounds(dtype)
+    return _adjoint(function, call).bounds(dtype)
+
+
+def is_rotation(function: str, call: Call) -> bool:
+    """Whether the gradient of a call is a rotation itself: by the data, not by the tables."""
+    return function in ROTATIONS and call.by == "x"
+
+
+def _adjoint(function: str, call: Call) -> Gradient:
+    return adjoints_frequencies.BY.get((function, call.by), ADJOINTS.get(function, _none))(asked(function, call))
+
+
+def _none(a: Asked) -> Gradient:
+    raise LookupError(f"no adjoint by {a.by}")
 
 
 def transposed(call: Call) -> Call:
@@ -243,5 +263,6 @@ ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     **adjoints_additive.ADJOINTS,
     **adjoints_attention.ADJOINTS,
     **adjoints_bias.ADJOINTS,
-    **adjoints_linear.ADJOINTS,
+    **adjoints_content.ADJOINTS,
+    **adjoints_relative.ADJOINTS,
 }

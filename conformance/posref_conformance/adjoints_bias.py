@@ -4,6 +4,7 @@ Budgets, with u the roundoff of the type in which sums are made:
 
     look-ups       as those of other tables; what has no row gives nothing
     KERPLE         r1 gets -sum g ln(1 + r2 d), whose logarithm is off by 3 u and 2 u of itself; r2 gets -sum g r1 d / (1 + r2 d)
+    CAPE           the shift gets g e^lambda, the scale g y, its size that of positions, mean and shift
     cosine scale   g exp(s) below the end, nothing beyond: 8 u of it
     perceptron     three sums after each other, of n features, h hidden values and the places: each term is within
                    (n + h + places + 20) u of the product of the largest magnitudes that it can have, in which the slopes of the
@@ -36,6 +37,16 @@ def _kerple_bias(a: Asked) -> Gradient:
     terms, plain = (np.moveaxis(np.broadcast_to(t, a.g.shape), -3, 0).reshape(len(r1), -1) for t in (a.g * factor, a.g))
     size, rest, count = np.abs(terms).sum(axis=1), np.abs(plain).sum(axis=1), terms.shape[1]
     return Gradient(terms.sum(axis=1), lambda u: u * ((count + 10) * size + 4 * rest))
+
+
+def _cape_positions(a: Asked) -> Gradient:
+    p, gain, shape = a["positions"], np.exp(a["log_scale"]), a[a.by].shape
+    count = p.size // max(1, a[a.by].size)
+    if a.by == "shift":
+        return of_sum(sum_to(a.g * gain, shape), sum_to(np.abs(a.g) * gain, shape), count + 4)
+    mean, reach = (x.mean(axis=-1, keepdims=True) if a.given["centre"] else 0.0 for x in (p, np.abs(p)))
+    size = gain * (np.abs(p) + p.shape[-1] * reach + np.abs(a["shift"]))
+    return of_sum(sum_to(a.g * gain * (p - mean + a["shift"]), shape), sum_to(np.abs(a.g) * size, shape), count + 6)
 
 
 def _cosine_scale(a: Asked) -> Gradient:
@@ -97,6 +108,7 @@ def _activation(z: Values, how: str) -> tuple[Values, Values]:
 
 ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     "indexed_bias": _indexed_bias,
+    "cape_positions": _cape_positions,
     "kerple_bias": _kerple_bias,
     "cosine_scale": _cosine_scale,
     "position_mlp": _position_mlp,

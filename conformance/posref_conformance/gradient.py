@@ -53,6 +53,14 @@ class Asked:
         """The cotangent of the only result."""
         return self.cotangents[0]
 
+    def mapped(self, change: Callable[[Values], Values]) -> Asked:
+        """The same with every floating array changed, the cotangents among them."""
+        given = {
+            name: change(self[name]) if isinstance(v, np.ndarray) and v.dtype.kind not in "iub" else v
+            for name, v in self.given.items()
+        }
+        return Asked(given, self.by, tuple(map(change, self.cotangents)))
+
 
 def asked(function: str, call: Call) -> Asked:
     """A call of a function, with its arguments by name."""
@@ -62,9 +70,18 @@ def asked(function: str, call: Call) -> Asked:
     return Asked(dict(bound.arguments), call.by, tuple(np.asarray(c).astype(np.float64) for c in cotangents))
 
 
-def of_sum(value: Values, size: Values, terms: int) -> Gradient:
+def of_sum(value: Values, size: Values, terms: int, phase: Bound | float = 0.0) -> Gradient:
     """A sum of so many terms, ``size`` being that of their magnitudes: each term within 4 u, each addition within u."""
-    return Gradient(value, lambda u: (terms + 4) * u * size)
+    return Gradient(value, lambda u: (terms + 4) * u * size, phase)
+
+
+def of_products(a: Asked, adjoint: Callable[[Asked], Values], factor: float = 1.0) -> Gradient:
+    """What is linear in the cotangent and has no minus: of magnitudes the same formula gives the size of each sum, and of ones
+    the number of its terms. Six roundings are a term's own; float64 counts twice, as this is float64 too.
+    """
+    size, terms = adjoint(a.mapped(np.abs)), adjoint(a.mapped(np.ones_like))
+    twice = 2 if a.given[a.by].dtype == np.float64 else 1
+    return Gradient(factor * adjoint(a), lambda u: abs(factor) * twice * (terms + 6) * u * size)
 
 
 def sum_to(array: Values, shape: tuple[int, ...]) -> Values:

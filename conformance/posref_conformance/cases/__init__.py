@@ -20,6 +20,8 @@ from posref_conformance.cases import (
     distance,
     features,
     gradients,
+    gradients_content,
+    gradients_relative,
     logits,
     relative,
     repeated,
@@ -49,6 +51,8 @@ _CASES: tuple[Case, ...] = (
     *attention.CASES,
     *sizes.CASES,
     *gradients.CASES,
+    *gradients_content.CASES,
+    *gradients_relative.CASES,
     *telling.CASES,
 )
 CASES = (*_CASES, *repeated.cases(_CASES))

@@ -9,6 +9,7 @@ from posref_conformance.faults import (
     features,
     frequencies,
     gradient,
+    gradient_learned,
     history,
     kernels,
     layout,
@@ -55,7 +56,7 @@ KINDS: dict[str, tuple[Fault, ...]] = {
     "precision": precision.FAULTS,
     "history": history.FAULTS,
     "memory": memory.FAULTS,
-    "gradient": gradient.FAULTS,
+    "gradient": gradient.FAULTS + gradient_learned.FAULTS,
 }
 FAULTS: dict[str, Fault] = {f.id: f for faults in KINDS.values() for f in faults}
 
