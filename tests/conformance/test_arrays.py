@@ -116,6 +116,13 @@ def test_torch_keeps_strides(dtype: str, form: str) -> None:
     assert [(n, s) for n, s in zip(made.shape, made.stride(), strict=True) if n > 1] == kept
 
 
+@pytest.mark.parametrize(("dtype", "gap"), [("float16", np.nan), ("int64", -1), ("bool", 0)])
+def test_torchs_gaps_hold_what_cannot_be_taken_for_data(dtype: str, gap: float) -> None:
+    """A backend that ignores strides gets the same wrong numbers every time, and no huge ones."""
+    made = _named("torch").make(np.ones(8, dtype)[::2])
+    np.testing.assert_array_equal(made.as_strided((7,), (1,))[1::2].numpy(), np.full(3, gap).astype(dtype))
+
+
 def test_numpy_gets_the_array_itself() -> None:
     """Read-only flags and strides are part of what is tried."""
     array = read_only(np.arange(6.0))

@@ -34,6 +34,12 @@ def test_all_of_torch_within_a_minute_and_the_first_result_soon(
     assert whole < 60
 
 
+def test_all_of_numpy_within_half_a_minute(posref_command: Any, record_property: Callable[[str, object], None]) -> None:
+    whole = _cpu(lambda: posref_command("check", "numpy", timeout=600))
+    record_property("measured", f"check numpy {whole:.1f} s of CPU")
+    assert whole < 30
+
+
 def test_what_is_measured_is_what_is_run() -> None:
     code = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
     assert 0.5 <= _cpu(lambda: subprocess.run([sys.executable, "-c", code], check=True, timeout=60)) < 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +34,10 @@ class Library:
         if array.flags.c_contiguous or min(strides) < 0:  # torch has no negative strides
             return values.to(self._device)
         dense = values[tuple(slice(1) if not s else slice(None) for s in strides)]  # a stride of 0 repeats one element
-        tensor = torch.empty_strided(dense.shape, strides, dtype=values.dtype, device=self._device)
-        return tensor.copy_(dense).expand(array.shape)
+        extent = 1 + sum((n - 1) * s for n, s in zip(dense.shape, strides, strict=True) if dense.numel())
+        gaps = math.nan if values.is_floating_point() else 0 if values.dtype == torch.bool else -1  # for who reads them
+        memory = torch.full((extent,), gaps, dtype=values.dtype, device=self._device)
+        return memory.as_strided(dense.shape, strides).copy_(dense).expand(array.shape)
 
     def read(self, array: Any) -> NDArray[Any]:
         if not isinstance(array, torch.Tensor):

@@ -148,7 +148,7 @@ FAULTS = (
     ),
     Fault(
         "alibi-slopes-both-from-one",
-        "Both of your sequences of slopes start at 1; they start at 2**(-8/n) for a power of two n.",
+        "You start both sequences of slopes at 1; they start at 2**(-8/n) for a power of two n.",
         "Count the heads from 1: 2**(-8 h / n), h = 1 .. n.",
         "paiml/aprender PR #2143",
         _slopes(
