@@ -161,8 +161,12 @@ def check_vectors(folder: Path, outputs: Path, only: tuple[str, ...], as_json: b
 @posref.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--config", type=click.Path(path_type=Path), help="A model's config.json: are these its numbers?")
+@click.option(
+    "--positions", metavar="A:B", help="Of the rows: A:B, A:B:STEP, or integers with commas; else told from them."
+)
+@SEQ_LEN
 @click.option("--json", "as_json", is_flag=True, help="All parameters and errors as JSON.")
-def identify(file: Path, config: Path | None, as_json: bool) -> int:
+def identify(file: Path, config: Path | None, positions: str | None, seq_len: int | None, as_json: bool) -> int:
     """Tell which encoding the numbers of FILE are: .npy, .npz or .safetensors.
 
     \b
@@ -174,7 +178,7 @@ def identify(file: Path, config: Path | None, as_json: bool) -> int:
     from posref_conformance.schemas import WrongFile
 
     try:
-        return run(file, config=config, as_json=as_json)
+        return run(file, config=config, positions=positions, seq_len=seq_len, as_json=as_json)
     except WrongFile as problem:
         raise click.ClickException(str(problem)) from None
 

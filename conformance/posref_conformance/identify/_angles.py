@@ -14,30 +14,61 @@ def wrapped(angle: Values) -> Values:
     return np.asarray((angle + np.pi) % TURN - np.pi)
 
 
-def steps(angle: Values) -> Values | None:
-    """The frequency of each column of (positions, pairs) angles, for positions that are one apart.
+def rates(angle: Values, positions: Values) -> tuple[Values, int] | None:
+    """The frequency of each column of (positions, pairs) angles, and the first column whose frequency can be told.
 
-    From the first difference, refined with differences over 2, 4, 8, ... positions; None where the rows are no such sequence.
+    From two neighbouring positions, refined with ever larger differences. A frequency is told where it turns by less than half
+    a turn between neighbours: of a ladder, the slow end.
     """
-    if angle.ndim != 2 or angle.shape[0] < 2:
+    order = np.argsort(positions, kind="stable")
+    p, a = positions[order].astype(np.float64), angle[order]
+    gaps = np.where(np.diff(p) > 0, np.diff(p), np.inf)
+    if not gaps.size or not np.isfinite(gaps.min()):
         return None
-    w = np.median(wrapped(angle[1:2] - angle[:1]), axis=0)
-    lag = 2
-    while lag < angle.shape[0]:
-        apart = angle[lag] - angle[0]
-        w = w + wrapped(apart - lag * w) / lag
-        lag *= 2
-    apart = angle[-1] - angle[0]
-    w = w + wrapped(apart - (angle.shape[0] - 1) * w) / (angle.shape[0] - 1)
-    rows = np.arange(angle.shape[0])[:, None]
-    off = np.abs(wrapped(angle - angle[:1] - rows * w))
-    return w if float(np.quantile(off, 0.9)) < 0.25 else None  # a few wrong elements are told where all are compared
+    here = int(np.argmin(gaps))
+    lag = float(gaps[here])
+    w = wrapped(a[here + 1] - a[here]) / lag
+    distance = np.abs(p - p[here])
+    for row in np.argsort(distance, kind="stable"):
+        if distance[row] >= 2 * lag or distance[row] == distance.max() > lag:
+            lag = float(distance[row])
+            w = w + wrapped(np.sign(p[row] - p[here]) * (a[row] - a[here]) - lag * w) / lag
+    first = w.size - 1
+    while first > 0 and w[first - 1] > w[first]:
+        first -= 1
+    return w, first
 
 
-def first_position(angle: Values, w: Values) -> float:
-    """The position of the first row: what its slowest pair says, and the faster ones confirm."""
-    p = float(angle[0, -1] / w[-1]) if w[-1] else 0.0
-    for k in range(w.size - 2, -1, -1):  # each is more exact than the one before, once the turns are known
-        if w[k]:
-            p += float(wrapped(angle[0, k] - p * w[k]) / w[k])
-    return float(round(p)) if abs(p - round(p)) < 1e-2 else p
+def fits(angle: Values, positions: Values, w: Values) -> bool:
+    """Whether angles are about these; a few wrong elements are told where all are compared."""
+    off = np.abs(wrapped(angle - by_pair(positions) * w))
+    return float(np.quantile(off, 0.9)) < 0.25
+
+
+def by_pair(positions: Values) -> Values:
+    """Positions that broadcast against pairs: (rows, pairs) where axes differ, else (rows, 1)."""
+    return positions if positions.ndim == 2 else positions[:, None]
+
+
+def positions_of(angle: Values, w: Values, u: float) -> Values:
+    """The position of each row of angles that are off by u: what its slowest pair says, and the faster ones confirm.
+
+    A slowest pair that has gone round is asked for several turns; the position on which the pairs agree best is taken.
+    """
+    turning = np.flatnonzero(w > 0)[::-1]
+    best, least = np.zeros(len(angle)), np.full(len(angle), np.inf)
+    if not turning.size:
+        return best
+    for turns in sorted(range(-4, 5), key=abs):
+        open_ = np.flatnonzero(least > 16 * u)
+        a = angle[open_]
+        p = (a[:, turning[0]] + TURN * turns) / w[turning[0]]
+        for k in turning[1:]:  # each is more exact than the one before, once the turns are known
+            p = p + wrapped(a[:, k] - p * w[k]) / w[k]
+        apart = np.median(np.abs(wrapped(a - p[:, None] * w)), axis=1)
+        better = apart < least[open_] - 1e-9
+        best[open_[better]], least[open_[better]] = p[better], apart[better]
+    whole = np.round(best)
+    # the fastest pair is off by u and by its float32 angle
+    near = np.abs(best - whole) < np.maximum(1e-2, 8 * u / float(w.max()) + np.abs(best) * 2.0**-21)
+    return np.where(near, whole, best) if np.all(near) else best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,15 +52,19 @@ class Finding:
             return line
         return f"{line}; not quite: off by up to {self.error:.3g} at {self.where}, allowed {self.allowed:.3g}"
 
+    def distance(self) -> dict[str, Any]:
+        """How far off, as plain values; JSON has no infinity."""
+        numbers = {"error": self.error, "allowed": self.allowed}
+        return {**{name: n if math.isfinite(n) else str(n) for name, n in numbers.items()}, "where": self.where}
+
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
         parameters = {name: value for name, value in self.parameters.items() if value is not None}
-        numbers = {"error": self.error, "allowed": self.allowed, "where": self.where}
         return {
             "what": self.what,
             "found": self.found,
             "parameters": parameters,
-            **numbers,
+            **self.distance(),
             "sentence": self.sentence(),
         }
 
@@ -72,6 +77,11 @@ def _told(name: str, value: Any) -> str:
     if name in ("scaling", "precision"):
         return str(value)
     return f"{name} {value:.9g}" if isinstance(value, float) else f"{name} {value}"
+
+
+def off(finding: Finding) -> float:
+    """How far off, as a multiple of what is allowed."""
+    return finding.error / finding.allowed if finding.allowed else math.inf
 
 
 def precision_of(values: Values) -> str:

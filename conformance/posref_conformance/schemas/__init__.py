@@ -9,7 +9,7 @@ from typing import Any
 
 from posref_conformance.wording import one_line
 
-NAMES = ("report", "vectors")
+NAMES = ("report", "vectors", "identify")
 
 
 class WrongFile(Exception):
