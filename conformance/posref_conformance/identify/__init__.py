@@ -11,6 +11,7 @@ import numpy as np
 from posref_conformance.identify._bias import biases, slopes
 from posref_conformance.identify._finding import Finding, Values, off, precision_of
 from posref_conformance.identify._frequencies import frequencies
+from posref_conformance.identify._integers import integers
 from posref_conformance.identify._ladder import Ladder
 from posref_conformance.identify._read import read
 from posref_conformance.identify._rotated import rotated
@@ -108,15 +109,16 @@ def _alone(array: Values, known: Sequence[Ladder], positions: Values | None) -> 
     if np.iscomplexobj(array):
         yield from _turning(table(array.real, array.imag), known, positions)
         return
-    if array.dtype.kind in "iu":  # positions, token ids
+    if array.dtype.kind in "iu":
+        yield from ((finding, array) for finding in integers(array, positions))
         return
     thin = np.squeeze(array)
     if thin.ndim == 1 and thin.size > 1 and positions is None:
+        if np.all(np.isfinite(thin.astype(np.float64))):
+            yield slopes(thin), thin
         found = frequencies(thin.astype(np.float64), ROUNDOFF[precision_of(thin)], known)
         if found is not None:
             yield found, thin
-        if np.all(np.isfinite(thin.astype(np.float64))):
-            yield slopes(thin), thin
     rows = thin[None] if thin.ndim == 1 else thin
     if rows.ndim == 2 and rows.shape[1] % 2 == 0:
         first, second = np.split(rows, 2, axis=1)
