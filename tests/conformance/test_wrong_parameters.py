@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -208,3 +210,65 @@ def test_the_smallest_errors_that_are_seen() -> None:
     assert seen["base"] <= 1e-5
     assert seen["factor"] <= 1e-5
     assert seen["shift"] <= 1e-5
+
+
+def _floats(values: Any) -> Any:
+    """As float32, which is what most people compare."""
+    return values.astype("f") if values.dtype == np.float64 else values
+
+
+def _sized(name: str, error: float) -> Functions:
+    """A function whose result is too large by a part of it."""
+    return {name: lambda *args, **kwargs: _floats(np.asarray(getattr(right, name)(*args, **kwargs)) * (1 + error))}
+
+
+def _with(name: str, key: str, change: Callable[[Any], Any], default: Any) -> Functions:
+    return {
+        name: lambda *args, **kwargs: _floats(
+            getattr(right, name)(*args, **{**kwargs, key: change(kwargs.get(key, default))})
+        )
+    }
+
+
+SMALLEST: dict[tuple[str, str], Callable[[float], Functions]] = {
+    ("alibi_slopes", "slopes, relative"): lambda e: _sized("alibi_slopes", e),
+    ("alibi_bias", "bias, relative"): lambda e: _sized("alibi_bias", e),
+    ("sinusoidal", "base, relative"): lambda e: _with("sinusoidal", "base", lambda b: b * (1 + e), 10000.0),
+    ("timestep_embedding", "scale, relative"): lambda e: _with(
+        "timestep_embedding", "scale", lambda s: s * (1 + e), 1.0
+    ),
+    ("timestep_embedding", "downscale_freq_shift"): lambda e: _with(
+        "timestep_embedding", "downscale_freq_shift", lambda s: s - e, 1.0
+    ),
+    ("log_n_scale", "scale, relative"): lambda e: _sized("log_n_scale", e),
+    ("cosine_scale", "scale, relative"): lambda e: _sized("cosine_scale", e),
+    ("kerple_bias", "bias, relative"): lambda e: _sized("kerple_bias", e),
+    ("attention", "result, relative"): lambda e: _sized("attention", e),
+}
+"""The smallest error of each parameter, as functions that have it: rows of the table in docs/tolerances.md."""
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| (1e-\d+) \|$", re.M)
+PAGE = Path(__file__).parents[2] / "docs" / "tolerances.md"
+
+
+def _rows() -> dict[tuple[str, str], float]:
+    return {(name, what): float(error) for name, what, error in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+
+
+def test_the_page_has_each_row() -> None:
+    assert list(_rows()) == list(SMALLEST)
+
+
+@pytest.mark.parametrize(("name", "what"), SMALLEST)
+def test_the_smallest_error_is_the_one_on_the_page(name: str, what: str) -> None:
+    """It is seen, and a hundredth of it is not: so the page neither promises too much nor too little."""
+    error = _rows()[name, what]
+    assert _caught(SMALLEST[name, what](error), dtypes=["float32"])[name]
+    assert not _caught(SMALLEST[name, what](error / 100), dtypes=["float32"])[name]
+
+
+@pytest.mark.parametrize("key", ["max_distance", "num_buckets"])
+def test_integers_that_are_off_by_one_are_seen(key: str) -> None:
+    default = {"max_distance": 128, "num_buckets": 32}[key]
+    step = {"max_distance": 1, "num_buckets": 2}[key]  # both directions have as many
+    for change in (step, -step):
+        assert _caught(_with("t5_bucket", key, lambda n, by=change: n + by, default))["t5_bucket"]
