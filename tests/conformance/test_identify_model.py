@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 
 from posref_conformance.identify.command import run
 from posref_conformance.schemas import WrongFile, schema
+from posref_conformance.tensors import serialized
 
 BFLOAT16 = ml_dtypes.bfloat16
 SHAPE = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2}
@@ -242,3 +243,19 @@ def test_the_report_is_as_the_schema_says(tmp_path: Path, capsys: Any) -> None:
     assert (yes["arrays"], yes["model"]["model"], yes["model"]["distance"]) == (["cos", "sin"], True, None)
     del report["findings"][0]["sentence"]
     assert list(validator.iter_errors(report))
+
+
+def test_several_arrays_of_a_safetensors_file(tmp_path: Path, capsys: Any) -> None:
+    """A cache of cos beside sin in bfloat16 and the frequencies; complex numbers; at positions that were told."""
+    table = _cos_sin(np.arange(0, 640, 10), _llama3(), np.float64)
+    cache = np.concatenate([table["cos"], table["sin"]], -1).astype(BFLOAT16)
+    tensors = {"cos_sin_cache": cache, "inv_freq": _llama3().astype(np.float32)}
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
+    (tmp_path / "dump.safetensors").write_bytes(serialized(tensors))
+    np.save(tmp_path / "freqs_cis.npy", (table["cos"] + 1j * table["sin"]).astype(np.complex64))
+    for name, lines in (("dump.safetensors", 2), ("freqs_cis.npy", 1)):
+        how: dict[str, Any] = {"config": tmp_path / "config.json", "positions": "0:640:10"}
+        assert run(tmp_path / name, **how) == 0
+        said = capsys.readouterr().out
+        assert said.count("yes: this is the model's") == lines, said
+    assert run(tmp_path / "freqs_cis.npy", config=tmp_path / "config.json", positions="10:650:10") == 1

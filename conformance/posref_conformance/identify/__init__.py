@@ -113,7 +113,7 @@ def _alone(array: Values, known: Sequence[Ladder], positions: Values | None) -> 
         yield from ((finding, array) for finding in integers(array, positions))
         return
     thin = np.squeeze(array)
-    if thin.ndim == 1 and thin.size > 1 and positions is None:
+    if thin.ndim == 1 and thin.size > 1 and (positions is None or len(positions) > 1):  # else it is that one row
         if np.all(np.isfinite(thin.astype(np.float64))):
             yield slopes(thin), thin
         found = frequencies(thin.astype(np.float64), ROUNDOFF[precision_of(thin)], known)
