@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from posref._arguments import boolean, choice, even, integer, number, shown
 from posref._axes_arguments import is_list, per_axis
@@ -13,7 +14,7 @@ ODD = ("error", "zero", "split")
 NESTINGS = tuple("_".join(words) for words in itertools.permutations(("axis", "wave", "band")))
 UNITS = {"radians": None, "half_turns": 2, "turns": 1}  # how many of them are a turn
 NARROW = ("float32", "float16", "bfloat16")
-KERNELS = ("linear", "cubic")
+KERNELS, SPACINGS = ("linear", "cubic", "spline"), ("uniform", "geometric")
 
 
 def sinusoid_sizes(dim: object, endpoint: object, odd: object) -> tuple[int, int, float]:
@@ -128,6 +129,31 @@ def resampling_rule(
         if more:
             raise ValueError(f"offset must be 0 with align_corners=True, got {shown(offset)}")
     return a, more
+
+
+def resampling_spacing(
+    spacing: object, old: Sequence[int], new: Sequence[int], kernel: object, *options: object
+) -> bool:
+    """Whether the old rows lie on a geometric progression, once sizes, kernel and other options are known to fit it."""
+    geometric = choice(spacing, "spacing", SPACINGS) == "geometric"
+    if not geometric:
+        if kernel == "spline":
+            raise ValueError("kernel must be 'linear' or 'cubic' with spacing='uniform', got 'spline'")
+        return False
+    if kernel == "cubic" or any(options):
+        wanted = "must be 'uniform' with the kernel 'cubic', antialias, align_corners or an offset"
+        raise ValueError(f"spacing {wanted}, got 'geometric'")
+    least = 5 if kernel == "spline" else 3
+    for name, sizes in (("sizes", old), ("new_sizes", new)):
+        if any(n < least or n % 2 == 0 for n in sizes):
+            raise ValueError(f"{name} must be odd and >= {least} with spacing='geometric', got {shown(tuple(sizes))}")
+    for s, n in zip(old, new, strict=True):
+        most = sum(Fraction(3, 2) ** k for k in range(s // 2))
+        if not s // 2 <= n // 2 <= most:
+            raise ValueError(
+                f"new_sizes must be {s} .. {2 * int(most) + 1} with {s} old cells, a ratio of 1 .. 1.5, got {n}"
+            )
+    return True
 
 
 def hierarchical_rows(table: Sequence[int], rows: object, alpha: object) -> tuple[int, float]:

@@ -76,11 +76,16 @@ BIASES: tuple[Encoding, ...] = (
             ("maxvit, coatnet (a table of heads first)", "sizes=(7, 7), offset='key_minus_query'"),
             ("levit, efficientformer, tinyvit", "sizes=(14, 14), offset='absolute'"),
             ("levit, subsampling", "sizes=(14, 14), offset='absolute', stride=2"),
+            (
+                "beit's own code, windows of 14 for 24",
+                "resample_table(..., (27, 27), (47, 47), kernel='spline', spacing='geometric')",
+            ),
+            ("timm, the same", "resample_table(..., (27, 27), (47, 47), kernel='linear', spacing='geometric')"),
         ),
         (
             "Another window: the table is a picture of (2 h - 1, 2 w - 1) offsets and is resampled as such, by torch's bicubic "
             "rule (Swin), its bilinear one (BEiT in transformers, which takes height for width), or along a geometric "
-            "progression (BEiT's own code, which posref does not have).",
+            "progression, with a spline (BEiT's own code) or straight lines (timm).",
             "Pairs that the table does not reach: MaxViT's look-up gives 0, Swin's table reaches all pairs of its window.",
             "The order of LeViT's rows: its own code numbers offsets as it meets them, timm by a formula; the same.",
         ),

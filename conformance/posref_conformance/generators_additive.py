@@ -112,6 +112,10 @@ def _resampled(draw: Draw, dtype: str) -> Build:
         options |= options_of(draw, align_corners=[False, True])
     if not options.get("align_corners"):
         options |= options_of(draw, offset=[0.0, 0.1])
+    if draw(st.booleans()):  # windows of 4 and more that grow by less than half
+        windows = [draw(st.integers(4, 7)) for _ in range(axes)]
+        old, new = (tuple(2 * (w + more) - 1 for w in windows) for more in (0, draw(st.integers(0, 1))))
+        options = {"kernel": draw(st.sampled_from(["linear", "spline"])), "spacing": "geometric"}
     if prefix:
         options["prefix"] = prefix
     return lambda i: Call((i.data(prefix + math.prod(old), 2), old, new), dict(options))

@@ -318,6 +318,32 @@ ADDITIVE: tuple[Disagreement, ...] = (
         given="table = np.arange(37.0 * 37)[:, None]",
     ),
     Disagreement(
+        "bias-table-resize",
+        "Where do the offsets of a window lie in a larger one, and what lies between them?",
+        ("window-bias", "learned-resampled"),
+        (
+            Reading("evenly, bicubic", "Swin", "resample_table(table, (7, 7), (9, 9))"),
+            Reading(
+                "evenly, bilinear", "BEiT in transformers", "resample_table(table, (7, 7), (9, 9), kernel='linear')"
+            ),
+            Reading(
+                "on a geometric progression, a cubic spline",
+                "BEiT's own code",
+                "resample_table(table, (7, 7), (9, 9), kernel='spline', spacing='geometric')",
+            ),
+            Reading(
+                "on a geometric progression, straight lines",
+                "timm",
+                "resample_table(table, (7, 7), (9, 9), kernel='linear', spacing='geometric')",
+            ),
+        ),
+        "evenly, bicubic",
+        "As tables of positions. The progression leaves near offsets where they were.",
+        "microsoft/unilm, beit; timm aa4b585, pos_embed_rel.py; transformers 5.24; microsoft/Swin-Transformer f82860b",
+        "resample_table.spacing",
+        given="table = np.arange(49.0)[:, None] ** 2",
+    ),
+    Disagreement(
         "beit-table-shape",
         "How does the resize of BEiT's bias table read its rows?",
         ("learned-resampled",),

@@ -50,7 +50,7 @@ CONTRACT = [
     "learned(table, positions, *, offset=0)",
     "hierarchical_table(table, rows, *, alpha=0.4)",
     "resample_table(table, sizes, new_sizes, *, kernel='cubic', cubic_a=None, antialias=False, align_corners=False, "
-    "offset=0.0, prefix=0)",
+    "offset=0.0, prefix=0, spacing='uniform')",
     "alibi_slopes(num_heads, *, bias_max=8.0, rule='released', scale=1.0, heads=None)",
     "alibi_bias(slopes, q_positions, k_positions, *, form='distance', future_slopes=None)",
     "query_positions(num_queries, num_keys, *, align='bottom_right')",

@@ -132,6 +132,25 @@ def keys(x: Any, a: float) -> Any:
     return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else mpf(0)
 
 
+def offset_weights(o: int, s: int, n: int, kernel: str) -> list[Any]:
+    """Of the old offsets for a new one: places by the root of a polynomial; the spline from truncated powers."""
+    half, last = s // 2, n // 2
+    q = mpf(1)
+    if half != last:
+        q = mp.findroot(lambda r: sum(r**k for k in range(half)) - last, (mpf(1), mpf("1.5")), solver="anderson")
+    far = [sum((q**k for k in range(j)), mpf(0)) for j in range(half)] + [mpf(last)]
+    x, t = [-v for v in far[:0:-1]] + far, mpf(o - last)
+
+    def powers(at: Any) -> list[Any]:
+        return [at**k for k in range(4)] + [max(at - knot, mpf(0)) ** 3 for knot in x[2:-2]]
+
+    def hats(at: Any) -> list[Any]:
+        return [mpf(1), at, *(abs(at - knot) for knot in x[1:-1])]
+
+    basis = powers if kernel == "spline" else hats
+    return list(mp.lu_solve(mp.matrix([basis(v) for v in x]).T, mp.matrix(basis(t))))
+
+
 def resample_table(
     table: Nested,
     sizes: list[int],
@@ -142,12 +161,15 @@ def resample_table(
     align_corners: bool,
     offset: float,
     prefix: int,
+    spacing: str = "uniform",
 ) -> Nested:
     def kappa(x: Any) -> Any:
         return keys(x, cubic_a) if kernel == "cubic" else max(mpf(0), 1 - abs(x))
 
     def taps(o: int, s: int, n: int) -> list[tuple[int, Any]]:
         """Cells and weights; cells beyond the border are moved to it."""
+        if spacing == "geometric":
+            return list(enumerate(offset_weights(o, s, n, kernel)))
         if align_corners:
             c, ratio = (mpf(o) * (s - 1) / (n - 1) if n > 1 else mpf(0)), mpf(1)
         else:
@@ -336,6 +358,9 @@ CASES: dict[str, list[Case]] = {
         resampled("BEiT in transformers: (height, width) = (4, 3) read as (3, 4)", 1040, [3, 4], [5, 3], kernel="linear"),
         resampled("the same table as it lies", 1040, [4, 3], [5, 3], kernel="linear"),
         resampled("a class token, far fewer cells", 1050, [5, 7], [2, 2], prefix=1, **ANTIALIAS),
+        resampled("BEiT's own code: offsets", 1055, [7, 9], [9, 11], kernel="spline", spacing="geometric"),
+        resampled("timm: the same, straight lines", 1055, [7, 9], [9, 11], kernel="linear", spacing="geometric"),
+        resampled("from a window of 7 to one of 12", 1056, [13], [23], kernel="spline", spacing="geometric"),
         resampled("a sequence, corners on corners", 1060, [5], [9], align_corners=True),
         resampled("from one cell, to one", 1070, [1, 2], [3, 1]),
     ],

@@ -116,6 +116,8 @@ CASES: tuple[Case, ...] = (
     one(RESAMPLE, "qwen3-vl", lambda i: _resampled(i, (5, 7), (9, 4), kernel="linear", align_corners=True)),
     one(RESAMPLE, "cubic-aligned", lambda i: _resampled(i, (5, 7), (9, 4), align_corners=True)),
     one(RESAMPLE, "bilinear", lambda i: _resampled(i, (5, 7), (9, 4), kernel="linear")),
+    one(RESAMPLE, "beit-offsets", lambda i: _resampled(i, (13, 7), (23, 9), kernel="spline", spacing="geometric")),
+    one(RESAMPLE, "timm-offsets", lambda i: _resampled(i, (13, 7), (23, 9), kernel="linear", spacing="geometric")),
     one(RESAMPLE, "sequence", lambda i: _resampled(i, (13,), (31,))),
     one(RESAMPLE, "video", lambda i: _resampled(i, (2, 3, 5), (3, 2, 7), kernel="linear")),
     one(RESAMPLE, "to-one", lambda i: _resampled(i, (3, 5), (1, 1))),

@@ -43,6 +43,7 @@ NO_AXIS = [
 ]
 ROWS = "must be (rows, dim) with prefix + product of sizes ="
 OFFSET = "positions must be in -1 .. 1 for a table of 3 rows and offset 1, got"
+OPTIONS = "the kernel 'cubic', antialias, align_corners or an offset"
 WITH_ANTIALIAS = "must be False with antialias=True, got True"
 NEGATIVE = "must be an integer >= -9007199254740992, got"
 SHIFT = "dim // 2 must be > downscale_freq_shift, got dim"
@@ -174,7 +175,26 @@ CASES: list[Bad] = [
     ("resample_table", {"new_sizes": 4}, TypeError, "new_sizes must be a sequence of integers, one per axis, got 4"),
     ("resample_table", {"new_sizes": (4,)}, ValueError, "new_sizes must have one integer per axis, 2, got (4,)"),
     ("resample_table", {"new_sizes": (4, -1)}, ValueError, "new_sizes[1] must be an integer >= 0, got -1"),
-    *a_word("resample_table", "kernel", "linear", "cubic"),
+    *a_word("resample_table", "kernel", "linear", "cubic", "spline"),
+    ("resample_table", {"kernel": "spline"}, ValueError,
+     "kernel must be 'linear' or 'cubic' with spacing='uniform', got 'spline'"),
+    *a_word("resample_table", "spacing", "uniform", "geometric"),
+    *(
+        ("resample_table", {"spacing": "geometric", **how}, ValueError,
+         f"spacing must be 'uniform' with {OPTIONS}, got 'geometric'")
+        for how in ({}, {"kernel": "linear", "antialias": True}, {"kernel": "linear", "offset": 0.1})
+    ),
+    *(
+        ("resample_table", {"spacing": "geometric", "kernel": "linear", **how}, ValueError, says)
+        for how, says in (
+            ({}, "sizes must be odd and >= 3 with spacing='geometric', got (2, 3)"),
+            ({"sizes": (3, 3), "table": ONES((10, 2))}, "new_sizes must be odd and >= 3 with spacing='geometric', got (3, 4)"),
+            ({"sizes": (3, 3), "table": ONES((10, 2)), "new_sizes": (3, 7)},
+             "new_sizes must be 3 .. 3 with 3 old cells, a ratio of 1 .. 1.5, got 7"),
+            ({"sizes": (3, 5), "table": ONES((16, 2)), "kernel": "spline", "new_sizes": (3, 7)},
+             "sizes must be odd and >= 5 with spacing='geometric', got (3, 5)"),
+        )
+    ),
     *a_number("resample_table", "cubic_a", "a finite number"),
     *a_flag("resample_table", "antialias"),
     *a_flag("resample_table", "align_corners"),
