@@ -64,6 +64,26 @@ def columns(rows: Nested, function: Callable[[list[float]], Any]) -> Nested:
     return function(rows)
 
 
+BITS = {"float32": 24, "float16": 11, "bfloat16": 8}
+
+
+def timestep_embedding(
+    timesteps: Nested,
+    dim: int,
+    flip_sin_to_cos: bool,
+    downscale_freq_shift: float,
+    scale: float,
+    max_period: float,
+    freq_dtype: str | None,
+) -> Nested:
+    frequencies = geometric(max_period, dim // 2, dim // 2 - mpf(downscale_freq_shift))
+    if freq_dtype:
+        frequencies = [mpf(w, prec=BITS[freq_dtype]) for w in frequencies]  # all of them normal numbers
+    waves = (mp.cos, mp.sin) if flip_sin_to_cos else (mp.sin, mp.cos)
+    padding = [mpf(0)] * (dim % 2)
+    return each(lambda t: [f(mpf(scale) * mpf(t) * w) for f in waves for w in frequencies] + padding, timesteps)
+
+
 def sinusoidal_axes(
     positions: Nested, dim: int, widths: list[int] | None, base: Nested, endpoint: bool, layout: str, order: str
 ) -> Nested:
@@ -257,6 +277,11 @@ def sinusoid(note: str, positions: Nested, dim: int, **others: Any) -> Case:
     return note, given | others
 
 
+def timestep(note: str, timesteps: Nested, dim: int, **others: Any) -> Case:
+    given: dict[str, Any] = {"timesteps": timesteps, "dim": dim, "flip_sin_to_cos": False, "downscale_freq_shift": 1.0}
+    return note, given | {"scale": 1.0, "max_period": 10000.0, "freq_dtype": None} | others
+
+
 def axes(note: str, positions: Nested, dim: int, **others: Any) -> Case:
     given = {"positions": positions, "dim": dim, "widths": None, "base": 10000.0, "endpoint": False}
     return note, given | {"layout": "axis_wave_band", "order": "sin_cos"} | others
@@ -290,6 +315,7 @@ def pixels(note: str, mask: Nested, **others: Any) -> Case:
     return note, {"mask": mask, "axes": 2, "scale": None, "shift": 0.0, "eps": 1e-6} | others
 
 
+ADM = {"flip_sin_to_cos": True, "downscale_freq_shift": 0.0}
 T2T = {"endpoint": True, "layout": "concatenated"}
 Y, X = [[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]]  # a picture of 2 by 3
 # RT-DETR's first grid: of (3, 2), in the order of the tokens of (2, 3)
@@ -302,7 +328,18 @@ PERCEIVER = {"unit": "half_turns", "layout": "wave_axis_band", "include_input": 
 ANTIALIAS = {"antialias": True, "cubic_a": -0.5}
 
 CASES: dict[str, list[Case]] = {
+    "timestep_embedding": [
+        timestep("DDPM", [10, 999], 8),
+        timestep("ADM, DiT, Stable Diffusion", [10, 999], 8, **ADM),
+        timestep("Qwen-Image, times of 1000, in bfloat16", [10, 999], 8, **ADM, freq_dtype="bfloat16"),
+        timestep("frequencies in float16", [[0.25], [-999.0]], 7, freq_dtype="float16", scale=1000.0),
+        timestep("frequencies in float32", [2**40 + 1], 6, freq_dtype="float32", max_period=300.0),
+    ],
     "sinusoidal": [
+        sinusoid("two numbers for what differs in one", [1, 10], 8),
+        sinusoid("sines, then cosines, the same numbers", [1, 10], 8, layout="concatenated"),
+        sinusoid("up to 1/base, the same numbers", [1, 10], 8, layout="concatenated", endpoint=True),
+        sinusoid("a last channel of 0, on Marian's numbers", [1, 10], 5, odd="zero", layout="concatenated"),
         sinusoid("an odd width, fairseq's: a last channel of 0", [1, 10], 5, odd="zero", **T2T),
         sinusoid("an odd width, Marian's in transformers: three sines", [1, 10], 5, odd="split", layout="concatenated"),
         sinusoid("an odd width, XLM's: the last channel a sine", [1, 10], 7, odd="split"),
@@ -340,6 +377,8 @@ CASES: dict[str, list[Case]] = {
     "fourier_features": [
         features("NeRF's paper: pi", [[0.25], [0.3]], [1.0, 2.0], unit="half_turns"),
         features("NeRF's code: no pi, and the input first", [[0.25], [0.3]], [1.0, 2.0], **NERF),
+        features("the same numbers without pi", [[0.25], [0.3]], [1.0, 2.0]),
+        features("in the code's order, without the input", [[0.25], [0.3]], [1.0, 2.0], layout="band_wave_axis"),
         features("Perceiver", [[-1.0, 0.2], [0.1, 1.0]], [1.0, 56.5, 112.0], **PERCEIVER),
         features("GLIGEN", [[0.1], [0.2], [0.7], [0.9]], [1.0, 3.1622776601683795], layout="band_wave_axis"),
         features("SAM: a random matrix, turns", [[0.3, -0.7], [0.6, 0.1]], numbers(1010, 2, 3), unit="turns"),

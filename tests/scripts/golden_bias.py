@@ -164,6 +164,11 @@ CASES: dict[str, list[Case]] = {
             | {"bidirectional": True, "max_distance": 8, "layout": "rows_first", "scale": 80**0.5},
         ),
         (
+            "the same square table, not multiplied",
+            {"table": numbers(330, 4, 4), "q_positions": [3, 4], "k_positions": [0, 3, 5]}
+            | {"bidirectional": True, "max_distance": 8, "layout": "rows_first", "scale": 1.0},
+        ),
+        (
             "the same square table, heads first",
             {"table": numbers(330, 4, 4), "q_positions": [3, 4], "k_positions": [0, 3, 5]}
             | {"bidirectional": True, "max_distance": 8, "layout": "heads_first", "scale": 80**0.5},

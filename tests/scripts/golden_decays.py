@@ -113,6 +113,7 @@ CASES: dict[str, list[Case]] = {
         fire("below the length", [10, 511], [3, 0, 10, 40]),
         fire("beyond it", [512, 1000, LARGEST], [3, 0, 999]),
         fire("the smaller of both", [10, 1000], [3, 0, 999], limit="min"),
+        fire("the larger of both, the same numbers", [10, 1000], [3, 0, 999]),
         fire("the paper's, without an epsilon", [10, 1000], [3, 0, 999], eps=0.0),
         fire("a negative c, fractions", [0.1, 7.3], [-2.75, 3], -0.37, 2.5),
         fire("a batch", [[0, 1], [5, 9]], [[7, 2], [5, 5]], 0.5, 3.0),

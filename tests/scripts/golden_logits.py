@@ -65,6 +65,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "llama4_scale": [
         llama4("Llama 4", STEPS),
+        llama4("Llama 4's numbers, counted from 0", STEPS, shift=0),
         llama4("Ministral 3", STEPS, floor_scale=16384, shift=0),
         llama4("another scale and length", [[0, 6], [7, 48]], 0.3, 7),
         llama4("fractions", [0.5, 8190.75, 8191.0, 8191.5], shift=1),

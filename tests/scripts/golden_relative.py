@@ -163,10 +163,12 @@ CASES: dict[str, list[Case]] = {
         rows("SpeechT5, DeBERTa: one row less on the right", NEAR, 3, 2),
         rows("Wav2Vec2-BERT: each end its own", [-100, -65, -64, 0, 8, 9, 2**53], 64, 8),
         rows("Inkling: no row beyond", NEAR, 0, 3, "none"),
+        rows("Inkling's numbers, clipped", NEAR, 0, 3),
         rows("all the past", [[0, -1, -5], [-6, 1, -7]], 6, 0),
     ],
     "relative_shift": [
         shift("Transformer-XL: what is left in the future is the next query's", 900, 3, 5, 5),
+        shift("Transformer-XL, a key less", 900, 3, 5, 4),
         shift("Transformer-XL, masked", 900, 3, 5, 5, outside="zero"),
         shift("Conformer: twice the length less one", 910, 4, 7, 4),
         shift("ESPnet's first Conformers: the length", 910, 4, 4, 4),

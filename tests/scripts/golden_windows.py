@@ -121,6 +121,7 @@ CASES: dict[str, list[Case]] = {
         ("the paper's", {"relative_position": [[-7, -1, 0, 1], [2, 3, 511, 2**53]], "extent": None}),
         ("fractions", {"relative_position": [0.1, -2.75, 1e-9], "extent": None}),
         ("the code's, a window of 8", {"relative_position": list(range(-7, 8)), "extent": 7}),
+        ("a window of 8 in the paper's logarithm", {"relative_position": list(range(-7, 8)), "extent": None}),
         ("the code's, 16 after 8", {"relative_position": [-15, -8, -1, 0, 1, 15], "extent": 7}),
         ("an extent per axis", {"relative_position": [[-2, 1], [-2, 1]], "extent": [[2], [6.5]]}),
     ],
