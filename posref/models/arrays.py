@@ -29,6 +29,7 @@ from posref.models.records import (
     SinusoidalEncoding,
     T5Encoding,
 )
+from posref.relative.disentangled import deberta_bucket
 from posref.relative.rows import relative_index
 from posref.rotary.grids import grid_positions
 from posref.rotary.tables import rope_cos_sin
@@ -116,7 +117,13 @@ def _query_scale(encoding: QueryScaleEncoding, positions: Positions) -> Arrays:
 
 
 def _deberta(encoding: DebertaEncoding, positions: Positions) -> Arrays:
-    raise Untold("all of its numbers are learned")
+    """The row of each relative position k - q in the table, as transformers has it: its buckets grow on, its rows are clipped."""
+    if encoding.rows is None or encoding.max_relative_positions is None:
+        raise Untold("the number of rows is not known")
+    apart, span = -positions, encoding.rows // 2
+    if (buckets := encoding.position_buckets) is not None:
+        apart = deberta_bucket(apart, num_buckets=buckets, max_distance=encoding.max_relative_positions, beyond="grow")
+    return {"row": relative_index(apart, span, span - 1)}
 
 
 def _relative(encoding: RelativeEncoding, positions: Positions) -> Arrays:

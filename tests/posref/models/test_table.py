@@ -225,7 +225,29 @@ def test_where_it_cannot_be_written(tmp_path, capsys):
     assert weights.read_bytes() == b"weights"
 
 
-@pytest.mark.parametrize("name", ["deberta-v3-base-microsoft-format", "Nemotron-H-56B-Base-8K"])
+FAR = [0, 1, 127, 128, 129, 130, 200, 256, 300, 400, 511, 600, 5000]
+
+
+def test_rows_of_deberta(write):
+    """Of k - q: what microsoft/DeBERTa's logarithm gives for q - k, in float64, and transformers' rows at the ends."""
+
+    def bucket(r):
+        far = math.ceil(math.log(abs(r) / 128) / math.log(511 / 128) * 127) + 128 if abs(r) > 128 else abs(r)
+        return far if r > 0 else -far
+
+    positions = ",".join(str(p) for p in [*FAR, *(-p for p in FAR)])
+    found = write("deberta-v3-base-microsoft-format", positions=positions)
+    (row,) = (value for name, value in found.items() if name.endswith(".row"))
+    assert row.tolist() == [min(max(bucket(-p) + 256, 0), 511) for p in found["positions"].tolist()]
+    assert row[FAR.index(600)] == 0  # Microsoft's is 1: it clips the distance
+    first = {**LLAMA, "model_type": "deberta", "relative_attention": True, "max_position_embeddings": 512}
+    plain = write(first | {"position_biased_input": False}, positions=positions)
+    (row,) = (value for name, value in plain.items() if name.endswith(".row"))
+    assert row.tolist() == [min(max(512 - p, 0), 1023) for p in plain["positions"].tolist()]
+    assert {value.dtype for value in (row, plain["positions"])} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("name", ["Nemotron-H-56B-Base-8K"])
 def test_nothing_to_write(name, tmp_path, capsys):
     assert table(CONFIGS / f"{name}.json", tmp_path / "table.npz") == 2
     assert_refused(capsys, "nothing to write")
@@ -234,6 +256,6 @@ def test_nothing_to_write(name, tmp_path, capsys):
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_file_that_shows_something_has_a_table(path, tmp_path):
     untold = ("Llama-2-7b-longlora-32k-snippet", "nomic-embed-text-v1.5-rope_parameters-snippet")  # no sizes
-    numbers = path.stem not in untold and [e for e in read_config(path).encodings if e.encoding != "deberta"]
+    numbers = path.stem not in untold and read_config(path).encodings
     status = table(path, tmp_path / "table.npz", positions="0:3")
     assert status == (0 if numbers else 2)
