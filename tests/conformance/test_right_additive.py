@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -105,3 +106,24 @@ def test_torchs_interpolate_within_its_bound(ratios: Any) -> None:
     print(f"resample_table {_worst(measured)}")
     assert len(measured) >= 30
     assert max(measured.values()) <= 1.0, _worst(measured)
+
+
+def rounds_alike(frequencies: Any, dtype: str) -> bool:
+    """Whether code that is 32 roundings of float32 off has the same numbers once they are rounded to a narrower type."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    low, high = (np.asarray(frequencies * (1 + 32 * sign * 2.0**-24)).astype(kind) for sign in (-1, 1))
+    return bool((low == high).all())
+
+
+def test_no_frequency_of_a_case_is_next_to_a_tie() -> None:
+    """Else right float32 code would round the other way than the truth, further than any bound that tells faults allows."""
+    found = 0
+    for case in (c for c in CASES if c.function == "timestep_embedding"):
+        for call in case.calls(case.dtypes[0]):
+            if "freq_dtype" in call.kwargs:
+                n, shift = call.args[1] // 2, call.kwargs.get("downscale_freq_shift", 1.0)
+                w = call.kwargs.get("max_period", 1e4) ** (-np.arange(1, n) / (n - shift))  # the first one is 1
+                assert rounds_alike(w, call.kwargs["freq_dtype"])
+                found += 1
+    assert found >= 2
+    assert not rounds_alike(np.array([0.5 + 2.0**-9]), "bfloat16")  # half way between two of its numbers
