@@ -107,7 +107,7 @@ ADDITIVE: tuple[Encoding, ...] = (
         "Keys, Cubic convolution interpolation (1981), eq. 8; torch, interpolate; Dosovitskiy et al., ViT (2010.11929), sec. 3.2",
         "ViT, DeiT, DINO, SigLIP 2, Qwen3-VL at other resolutions",
         (
-            ("vit, deit, mae in transformers", "sizes=(4, 8), new_sizes=(5, 7)"),
+            ("vit, deit, mae, dinov2 in transformers; glm-4v, kimi-k2.5", "sizes=(4, 8), new_sizes=(5, 7)"),
             ("vit with a class token", "sizes=(1, 31), new_sizes=(5, 7), prefix=1"),
             ("dino, dinov2", "sizes=(4, 8), new_sizes=(5, 7), offset=0.1"),
             ("timm", "sizes=(4, 8), new_sizes=(5, 7), antialias=True"),

@@ -259,3 +259,32 @@ def test_falcon_rounds_to_bfloat16() -> None:
     assert rounded[0, 0, 0] == rounded[0, 0, 1]
     exact = posref.alibi_bias(posref.alibi_slopes(64)[:1], [0], [256, 257], form="key")
     assert exact[0, 0, 1] - exact[0, 0, 0] > 0.9
+
+
+# --- a root ----------------------------------------------------------------------------------------------------------
+
+
+def is_vllms_root(bias: Bias) -> None:
+    """VLLM's attention kernel with use_alibi_sqrt: minus the root of what a key is behind, times the slope, after the scale."""
+    q, k, m = np.array([0.0, 3.0, 5.5, 4095.0]), np.array([0.0, 1.0, 3.0, 700.25, 4096.0]), np.array([0.5, 0.3])
+    relative = k - q[:, None]
+    expected = m[:, None, None] * np.where(relative <= 0, -np.sqrt(np.maximum(-relative, 0)), 0)
+    # the root and the product are rounded there, the whole here
+    np.testing.assert_allclose(bias(m, q, k, "sqrt"), expected, rtol=2.0**-52, atol=0)
+
+
+def test_vllms_root() -> None:
+    is_vllms_root(lambda m, q, k, form: posref.alibi_bias(m, q, k, form=form))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda m, q, k, form: posref.alibi_bias(m, q, k, form="past"),
+        lambda m, q, k, form: -np.sqrt(-posref.alibi_bias(m, q, k, form="past")),  # of the slope, too
+        lambda m, q, k, form: posref.alibi_bias(m, q, k, form=form) * (1 + 2.0**-51),  # twice what is allowed
+    ],
+)
+def test_root_faults(fault: Bias) -> None:
+    with pytest.raises(AssertionError):
+        is_vllms_root(fault)
