@@ -111,6 +111,14 @@ def _named(family: str, reader: Reader) -> Reader:
     return read
 
 
+def _note_own_code(config: Block, known: bool) -> None:
+    """Say that a model brings its own code where transformers' class is not all that may read it."""
+    own = config.raw("auto_map")
+    if isinstance(own, Mapping) and known and config.family not in OWN_CODE:
+        config.note("unusual", "auto_map: the model brings its own code, which may read the keys otherwise")
+
+
+OWN_CODE = frozenset((*remote.FAMILIES, *own_code.FAMILIES, *own_rules.FAMILIES))
 READERS: dict[str, Reader] = {family: _named(family, reader) for family, reader in _FAMILIES.items()}
 
 
@@ -175,6 +183,7 @@ def read_config(
         return ModelPositions(model_type, (), (f"refused: {told.name} {told.version} does not load it: {problem}",))
     if encodings is None:
         return ModelPositions(model_type, (), (f"not known yet: {who}",))
+    _note_own_code(config, reader is not None)
     encodings = looked_at(config, encodings)
     config.note_ignored(only_about_positions=True)
     return ModelPositions(model_type, tuple(encodings), tuple(reading.notes))

@@ -169,10 +169,25 @@ def render(comparison: Comparison, console: Console) -> None:
         for difference in comparison.differences:
             if difference.encoding == index:
                 line(_row(comparison.position, difference), label=difference.framework)
+    for note in first.notes:
+        line(note, label=FIRST)
+    for label, note in _notes(comparison):
+        line(note, label=label)
+
+
+def _notes(comparison: Comparison) -> list[tuple[str, str]]:
+    """What other readings say that transformers' does not, once where they say the same but for the framework's name."""
+    found: dict[str, list[str]] = {}
     for name, reading in comparison.readings.items():
         for note in reading.notes:
-            if name == FIRST or note not in first.notes:
-                line(note, label=name)
+            if note not in comparison.readings[FIRST].notes:
+                found.setdefault(note.replace(f" in {name}", " in \0"), []).append(name)
+    told = []
+    for note, names in found.items():
+        who = ", ".join(names)
+        text = note.replace("\0", who) if "\0" in note or len(names) == 1 else f"{note} ({who})"
+        told.append((names[0] if len(names) == 1 else "several", text))
+    return told
 
 
 def _row(position: int | None, difference: Difference) -> str:

@@ -12,6 +12,15 @@ _rotary = PlainRope()
 
 def falcon(config: Block) -> list[Encoding]:
     """The one encoding of such a model. Its ALiBi is added before the logits are divided by sqrt(head_dim)."""
+    older = {"n_head": "num_attention_heads", "n_layer": "num_hidden_layers"}
+    usual = {
+        new: config.raw(old) for old, new in older.items() if config.raw(new) is None and config.raw(old) is not None
+    }
+    if usual:
+        config.note(
+            "unusual", "n_head and n_layer are keys of its first code; transformers' class does not look at them"
+        )
+        config = config.replaced({**config.values, **usual})
     if not config.boolean_or("alibi", False):
         return _rotary(config)
     channels = shape.head_dim(config)

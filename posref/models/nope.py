@@ -8,7 +8,7 @@ from posref._arguments import shown
 from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.plain_rope import PlainRope
-from posref.models.records import Encoding, QueryScaleEncoding
+from posref.models.records import Encoding, QueryScaleEncoding, RopeEncoding
 from posref.models.rope_keys import RopeKeys, RopeParameters
 from posref.models.shape import FULL, LINEAR, SLIDING, every
 
@@ -171,6 +171,17 @@ def flint_kinds(config: Block, number: int) -> list[str]:
     return [FULL if i < 2 or i % 4 == 1 or i == number - 1 else SLIDING for i in range(number)]
 
 
+def minimax(config: Block) -> list[Encoding]:
+    """MiniMax in transformers, whose class turns whole heads; the released model turns ``rotary_dim`` channels."""
+    reader = PlainRope(RopeKeys(base=1e6), kinds=every(None, 2, FULL, LINEAR, first=0), rotating=(FULL,))
+    (rope,) = found = reader(config)
+    told = config.integer("rotary_dim", most=shape.MOST_CHANNELS)
+    if told is not None and isinstance(rope, RopeEncoding) and rope.rotary_dim not in (None, told):
+        text = f"rotary_dim {told}, but transformers' class rotates all {rope.rotary_dim} channels"
+        config.note("contradictory", f"{text}; MiniMax's own code has the former")
+    return found
+
+
 QWEN_HYBRID = every("full_attention_interval", 4, FULL, LINEAR)
 EXAONE4 = LocalRope(kinds=by_sliding_window)
 MINISTRAL3_BLOCK = {
@@ -198,7 +209,7 @@ FAMILIES: dict[str, Reader] = {
     "lfm2": PlainRope(RopeKeys(base=1e6), kinds=lfm2_kinds, rotating=(FULL,)),
     "lfm2_moe": PlainRope(RopeKeys(base=1e6), kinds=told_layers, rotating=(FULL,)),
     "llama4_text": llama4,
-    "minimax": PlainRope(RopeKeys(base=1e6), kinds=every(None, 2, FULL, LINEAR, first=0), rotating=(FULL,)),
+    "minimax": minimax,
     "ministral3": TemperedRope(RopeKeys(base=1e6, block=MINISTRAL3_BLOCK), head_dim=128),
     "olmo_hybrid": PlainRope(kinds=olmo_hybrid_kinds, rotating=(FULL,)),
     "qwen3_next": PlainRope(RopeKeys(partial=0.25), head_dim=256, kinds=QWEN_HYBRID, rotating=(FULL,)),

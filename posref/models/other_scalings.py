@@ -326,6 +326,7 @@ VLLM: Mapping[str, Kind] = {
     **COMMON,
     "yarn": vllm_yarn,
     "dynamic": vllm_dynamic,
+    "ntk": scalings.ntk,
     "longrope": vllm_longrope,
     "proportional": proportional_without_factor,
 }

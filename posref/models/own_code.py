@@ -15,10 +15,9 @@ from posref.models.falcon import inverse_root
 from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding
 from posref.models.rope_keys import RopeKeys
-from posref.models.scalings import PHI3_SMALL, Kind, Source
+from posref.models.scalings import GTE, PHI3_SMALL
 from posref.models.shape import FULL, LINEAR
 from posref.models.tables import Learned
-from posref.rotary.scaling import NTKScaling, Scaling
 
 
 @dataclass(frozen=True)
@@ -57,21 +56,12 @@ def internlm(config: Block) -> list[Encoding]:
     return PlainRope(keys)(config.replaced({**config.values, **scaling}))
 
 
-def gte_ntk(source: Source) -> Scaling:
-    """``ntk`` of gte's code: the "fixed" form, or the "mixed" one where ``mixed_b`` is given."""
-    factor, mixed = source.needed("factor", "ntk"), source.block.number("mixed_b")
-    return NTKScaling(factor, "fixed") if mixed is None else NTKScaling(factor, "mixed", mixed)
-
-
-GTE_KINDS: dict[str, Kind] = {"ntk": gte_ntk}
-
-
 def new(config: Block) -> list[Encoding]:
     """Alibaba's gte models, whose model_type is ``new``."""
     kind = config.word("position_embedding_type")
     if kind not in (None, "rope"):
         return Learned()(config) if kind == "absolute" else _unknown_kind(kind)
-    return PlainRope(RopeKeys(kinds=GTE_KINDS))(config)
+    return PlainRope(RopeKeys(kinds=GTE))(config)
 
 
 def bert(config: Block) -> list[Encoding]:

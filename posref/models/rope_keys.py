@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from posref._arguments import choice
+from posref._arguments import shown
 from posref.models._reading import Block, NotKnown, Untold
 from posref.models.frameworks import NEW, OLD, framework_of
-from posref.models.scalings import KINDS, Fixed, Kind, Source
+from posref.models.scalings import KINDS, SINGLE, Fixed, Kind, Source
 from posref.rotary.scaling import Scaling
 
 OTHER_NAMES = {"su": "longrope"}  # older names of rope types
@@ -118,7 +118,11 @@ def rope_type(block: Block, older_types: Mapping[str, str], known: Sequence[str]
     if kind in older_types:
         block.note("unusual", f"rope type {kind!r} is an older name of {older_types[kind]!r}")
         kind = older_types[kind]
-    return choice(kind, block.name(key), known)
+    if kind not in known:
+        others = ", ".join(repr(word) for word in SINGLE if word not in known)
+        told = f"{block.name(key)} must be one of {', '.join(map(repr, known))}"
+        raise ValueError(f"{told}, or of single models {others}, got {shown(kind)}")
+    return kind
 
 
 def _only_block(config: Block, keys: RopeKeys) -> Block:

@@ -104,6 +104,12 @@ def by_alpha(source: Source) -> Scaling:
     return NTKScaling(alpha)
 
 
+def ntk(source: Source) -> Scaling:
+    """``ntk`` of gte's code and vLLM: the "fixed" form, or the "mixed" one where ``mixed_b`` is given."""
+    factor, mixed = source.needed("factor", "ntk"), source.block.number("mixed_b")
+    return NTKScaling(factor, "fixed") if mixed is None else NTKScaling(factor, "mixed", mixed)
+
+
 def yarn(source: Source) -> YarnScaling:
     """YaRN."""
     block, longest, original = source.block, source.longest, source.original_length()
@@ -230,4 +236,6 @@ PHIMOE: Mapping[str, Kind] = {
     "longrope": always_short,
 }
 PHI3_SMALL: Mapping[str, Kind] = {"longrope": longrope_with_mscales}
+GTE: Mapping[str, Kind] = {"ntk": ntk}
 BY_ALPHA: Mapping[str, Kind] = {"dynamic": by_alpha, "xdrope": by_alpha}  # HunYuan's
+SINGLE = ("ntk", "xdrope", "mrope", "deepseek_yarn", "su")  # rope types of single models or frameworks

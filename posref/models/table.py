@@ -23,6 +23,7 @@ from posref.models._reading import Untold
 from posref.models.arrays import Arrays, Positions, arrays_of
 from posref.models.records import Encoding, ModelPositions
 from posref.models.rows import title
+from posref.models.shape import runs
 from posref.models.show import refuse
 
 DTYPES = {
@@ -127,6 +128,9 @@ def collect(
         lines.append(title(encoding))
         lines += [f"  {index}.{name:<16} {value.dtype} {value.shape}" for name, value in found.items()]
     if len(arrays) == 1:
+        numbered = sorted({i for encoding in answer.encodings for i in encoding.layers or ()})
+        if layer is not None and numbered and layer not in numbered:
+            raise ValueError(f"layer must be one that has an encoding, of {runs(numbered)}, got {layer}")
         why = "" if layer is None else f" for layer {layer}"
         raise ValueError(f"nothing to write{why}: {left_out[0] if left_out else 'there is no position encoding'}")
     return arrays, lines
@@ -142,6 +146,8 @@ def _target(output: str | os.PathLike[str], force: bool) -> Path:
         raise ValueError(f"the output must end in {' or '.join(SUFFIXES)}, got {shown(os.fspath(output))}")
     if not target.parent.is_dir():
         raise ValueError(f"the output must be in a folder that there is, got {shown(os.fspath(output))}")
+    if target.is_dir():
+        raise ValueError(f"the output must be a file, got the folder {shown(os.fspath(output))}")
     if target.exists() and not force:
         raise ValueError(f"the output {shown(os.fspath(output))} is there already; --force writes over it")
     return target

@@ -6,9 +6,10 @@ from posref._arguments import shown
 from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.records import Encoding
-from posref.models.shape import FULL, LINEAR
+from posref.models.shape import FULL
 
-LETTERS = {"M": LINEAR, "*": FULL, "-": "mlp", "E": "moe"}
+MAMBA = "mamba"
+LETTERS = {"M": MAMBA, "*": FULL, "-": "mlp", "E": "moe"}
 
 
 def recurrent(config: Block) -> list[Encoding]:
@@ -28,7 +29,7 @@ def jamba(config: Block) -> list[Encoding]:
     number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
     n = config.integer_or("attn_layer_period", 8, most=shape.MOST_LAYERS)
     first = config.integer_or("attn_layer_offset", 4, least=0, most=shape.MOST_LAYERS)
-    kinds = None if number is None else [FULL if i % n == first else LINEAR for i in range(number)]
+    kinds = None if number is None else [FULL if i % n == first else MAMBA for i in range(number)]
     return _without(config, kinds)
 
 
@@ -37,11 +38,11 @@ def zamba(config: Block) -> list[Encoding]:
     number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
     kinds = config.words("layers_block_type", most=shape.MOST_LAYERS)
     if kinds is not None or number is None:
-        return _without(config, None if kinds is None else [shape.OLDER_KINDS.get(kind, kind) for kind in kinds])
+        return _without(config, None if kinds is None else list(kinds))
     n = config.integer_or("attn_layer_period", 6, most=shape.MOST_LAYERS)
     first = config.integer_or("attn_layer_offset", 4, least=0, most=shape.MOST_LAYERS)
-    start = [LINEAR, LINEAR, "hybrid"]
-    return _without(config, [*start, *("hybrid" if i % n == first else LINEAR for i in range(number - 3))][:number])
+    start = [MAMBA, MAMBA, "hybrid"]
+    return _without(config, [*start, *("hybrid" if i % n == first else MAMBA for i in range(number - 3))][:number])
 
 
 def nemotron_h(config: Block) -> list[Encoding]:
@@ -49,7 +50,7 @@ def nemotron_h(config: Block) -> list[Encoding]:
     given = config.words("layers_block_type", most=shape.MOST_LAYERS)
     pattern = config.word("hybrid_override_pattern")
     if given is not None:
-        kinds = [shape.OLDER_KINDS.get(kind, kind) for kind in given]
+        kinds = [{"attention": FULL}.get(kind, kind) for kind in given]
     elif pattern is None:
         return _without(config, None)
     else:

@@ -92,7 +92,7 @@ HOSTILE = {
     # rope types and their keys
     "unknown type": (
         scaled({"rope_type": "ntk-by-hand", "factor": 2}),
-        "'llama3', 'longrope', 'proportional', 'gptj', got 'ntk-by-hand'",
+        "'deepseek_yarn', 'su', got 'ntk-by-hand'",
     ),
     "unknown older type": (scaled({"type": "magic"}), "rope_scaling.type must be one of 'default', 'linear'"),
     "type a number": (scaled({"rope_type": 3}), "rope_scaling.rope_type must be a string, got 3"),

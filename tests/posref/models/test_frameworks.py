@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from posref import NTKScaling
 from posref.models import QueryScaleEncoding, read_config
 from posref.models.compare import compare, compare_readings, render
 from posref.models.frameworks import FRAMEWORKS
@@ -371,3 +372,20 @@ def test_compare_refuses_what_show_refuses(tmp_path, capsys):
 def test_a_model_without_rotation(capsys):
     assert compare(CONFIGS / "gpt2.json") == 0
     assert "no rotation of text to compare" in capsys.readouterr().out
+
+
+def test_vllm_has_gte_s_ntk():
+    keys = {**LLAMA, "rope_scaling": {"type": "ntk", "factor": 8.0, "mixed_b": 0.5}}
+    (encoding,) = read_config(keys, framework="vllm").encodings
+    assert encoding.scaling == NTKScaling(8.0, "mixed", 0.5)
+    with pytest.raises(ValueError, match="or of single models 'ntk', 'xdrope'"):
+        read_config(keys)
+
+
+def test_what_several_frameworks_say_alike_is_said_once(tmp_path, capsys):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**LLAMA, "model_type": "helium", "head_dim": 128}))
+    assert compare(path) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("not known yet") == 1
+    assert "its model in vllm, sglang, mlx, exllamav3, ggml" in out

@@ -162,3 +162,22 @@ def test_towers_may_be_wide(width, heads, error):
     told = {"width": "hidden_size must be an integer from 1 to", "head": r"hidden_size // num_heads must be from 1 to"}
     with pytest.raises(ValueError, match=told[error]):
         read_config(tower)
+
+
+def test_a_model_s_own_code_has_a_note():
+    own = {"auto_map": {"AutoModel": "modeling.Model"}}
+    assert any("auto_map" in note for note in notes(read_config({**LLAMA, **own}), "unusual"))
+    assert not any("auto_map" in note for note in read_config({**LLAMA, "model_type": "internlm2", **own}).notes)
+    assert not any("auto_map" in note for note in read_config(LLAMA).notes)
+
+
+def test_falcon_s_first_names_of_keys():
+    answer = read_config({"model_type": "falcon", "hidden_size": 1024, "n_head": 8, "n_layer": 2})
+    assert (answer.encodings[0].head_dim, answer.encodings[0].layers) == (128, (0, 1))
+    assert any("n_head and n_layer" in note for note in notes(answer, "unusual"))
+
+
+def test_minimax_rotates_more_than_the_file_says():
+    keys = {"model_type": "minimax", **SHAPE}
+    assert any("rotary_dim 64" in note for note in notes(read_config({**keys, "rotary_dim": 64}), "contradictory"))
+    assert not notes(read_config({**keys, "rotary_dim": 128}), "contradictory")

@@ -187,7 +187,7 @@ REFUSED = {
     "digits": ({"positions": "1" * 5000}, HOW),
     "dtype": ({"dtype": "int8"}, "dtype must be one of 'float64', 'float32', 'float16', 'bfloat16', got 'int8'"),
     "framework": ({"framework": "tf"}, "framework must be one of"),
-    "no such layer": ({"layer": 2}, "nothing to write for layer 2"),
+    "no such layer": ({"layer": 2}, "layer must be one that has an encoding, of layers 0-1, got 2"),
 }
 
 
@@ -259,3 +259,13 @@ def test_every_file_that_shows_something_has_a_table(path, tmp_path):
     numbers = path.stem not in untold and read_config(path).encodings
     status = table(path, tmp_path / "table.npz", positions="0:3")
     assert status == (0 if numbers else 2)
+
+
+def test_layers_and_folders_have_names(tmp_path, capsys):
+    file = CONFIGS / "Llama-3.2-1B.json"
+    assert table(file, tmp_path / "table.npz", layer=99) == 2
+    assert "layer must be one that has an encoding, of layers 0-15, got 99" in capsys.readouterr().err
+    folder = tmp_path / "folder.npz"
+    folder.mkdir()
+    assert table(file, folder, force=True) == 2
+    assert "the output must be a file, got the folder" in capsys.readouterr().err
