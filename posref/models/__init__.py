@@ -30,6 +30,7 @@ from posref.models import (
     own_rules,
     patches,
     per_layer,
+    pictures,
     plain_rope,
     remote,
     sound,
@@ -98,6 +99,7 @@ _FAMILIES: dict[str, Reader] = {
     **own_rules.FAMILIES,
     **sound.FAMILIES,
     **offsets.FAMILIES,
+    **pictures.FAMILIES,
 }
 
 

@@ -101,6 +101,8 @@ def _learned(encoding: LearnedEncoding, positions: Positions) -> Arrays:
 def _sinusoidal(encoding: SinusoidalEncoding, positions: Positions) -> Arrays:
     if encoding.dim is None:
         raise Untold("the width of the table is not known")
+    if encoding.encoding == "sinusoidal-axes":
+        raise Untold("a position has several axes: posref.sinusoidal_axes")
     _sized(len(positions), encoding.dim)
     how: dict[str, Any] = {key: getattr(encoding, key) for key in ("base", "endpoint", "layout", "order")}
     return {"table": sinusoidal(positions + encoding.offset, encoding.dim, **how)}

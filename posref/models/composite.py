@@ -150,7 +150,7 @@ FAMILIES: dict[str, Reader] = {
     "gemma4_unified": Composite("gemma4_unified_text", fixed=True),
     "git": git,
     "glm46v": Composite("glm4v_text", "glm4v_vision"),
-    "glm4v": Composite("glm4v_text", "glm4v_vision", fixed=True),
+    "glm4v": Composite("glm4v_text", "glm4v_vision", fixed=True, flat=True),
     "glm4v_moe": Composite("glm4v_moe_text", "glm4v_moe_vision", fixed=True),
     "glm_image": Composite("glm_image_text", "glm_image_vision", fixed=True),
     "glm_ocr": Composite("glm_ocr_text", "glm_ocr_vision", fixed=True),

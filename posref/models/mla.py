@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from posref.models import shape
 from posref.models._reading import Block, Reader
 from posref.models.nope import MINISTRAL3_BLOCK, tempered
+from posref.models.plain_rope import PlainRope
 from posref.models.records import Encoding, RopeEncoding
 from posref.models.rope import rope_encoding
 from posref.models.rope_keys import OTHER_NAMES, RopeKeys, RopeParameters, read_parameters
@@ -135,6 +136,14 @@ def indexer_layers(config: Block, layers: tuple[int, ...] | None) -> tuple[int, 
     return tuple(i for i in layers if i < len(types) and types[i] == "full")
 
 
+def deepseek_v2(config: Block) -> list[Encoding]:
+    """DeepSeek-V2; where ``use_mla`` is false (DeepSeek-OCR's and the smallest VL2's text), a Llama's attention."""
+    if config.boolean("use_mla") is not False:
+        return MLA(output_layout="interleaved", switch=False)(config)
+    config.note("unusual", f"{config.name('use_mla')} is false: whole heads rotate, as halves, by the model's own code")
+    return PlainRope(channels=shape.divided)(config)
+
+
 MISTRAL4_BLOCK = {**MINISTRAL3_BLOCK, "rope_theta": 10000.0, "factor": 128.0, "original_max_position_embeddings": 8192}
 YARN_BY_OTHER_NAME = {**OTHER_NAMES, "deepseek_yarn": "yarn"}
 
@@ -143,7 +152,7 @@ FAMILIES: dict[str, Reader] = {
     "bailing_hybrid": MLA(
         keys=RopeKeys(base=6e6, mla=True), switch=False, kinds=every("layer_group_size", 6, FULL, LINEAR)
     ),
-    "deepseek_v2": MLA(output_layout="interleaved", switch=False),
+    "deepseek_v2": deepseek_v2,
     "deepseek_v3": MLA(),
     "deepseek_v32": MLA(switch=False, indexer=("half", "half")),
     "glm4_moe_lite": MLA(192, 64),

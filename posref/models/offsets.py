@@ -43,6 +43,8 @@ class Swin:
         The class's defaults.
     continuous
         Swin v2: the bias comes from a network of the offsets.
+    heads_key
+        Where the numbers of heads stand.
     """
 
     depths: tuple[int, ...] = (2, 2, 6, 2)
@@ -51,12 +53,13 @@ class Swin:
     image: int = 224
     patch: int = 4
     continuous: bool = False
+    heads_key: str = "num_heads"
 
     def __call__(self, config: Block) -> list[Encoding]:
         """A record per stage; and the table of patches, where there is one."""
-        depths, heads = _stages(config, "depths", self.depths), _stages(config, "num_heads", self.heads)
+        depths, heads = _stages(config, "depths", self.depths), _stages(config, self.heads_key, self.heads)
         if len(heads) != len(depths):
-            raise ValueError(f"num_heads must have one number per stage, {len(depths)}, got {len(heads)}")
+            raise ValueError(f"{self.heads_key} must have one number per stage, {len(depths)}, got {len(heads)}")
         window = sized(config, ("window_size",), self.window, most=MOST_WINDOW) or self.window
         found: list[Encoding] = []
         first = 0

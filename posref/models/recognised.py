@@ -27,7 +27,7 @@ OTHER_ROPE_KEYS = ("rotary_pct", "rotary_dim", "rotary_emb_base", "rotary_embedd
 _NAMES = (
     "axk2 beam cohere_compass_text dory dots3_note_text efficientloftr eomt_dinov3 glm5_next_text hy_v4 "
     "hy_v4_vl_text inkling2_text inkling_text mistral_large4_text muse_glimmer_text muse_spark_text "
-    "neomme qwen4_exp_text sapiens2 ultrabert vjepa2"
+    "neomme qwen4_exp_text sapiens2 ultrabert"
 )
 OWN_RULES = frozenset(_NAMES.split())  # to transformers; their rope keys tell too little
 HEADS, LAYERS = ("num_attention_heads", "n_head", "n_heads"), ("num_hidden_layers", "n_layer", "n_layers")
@@ -235,6 +235,7 @@ SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] 
     ("relative_attention", "pos_att_type", "deberta"): None,
     ("rotary_emb_fraction", "nomic_bert"): None,
     ("alibi_starting_size", "bert"): None,
+    ("qk_nope_head_dim", "use_mla", "deepseek_v2"): None,
     ("offset_alibi", "n_layer", "bloom"): None,
     ("attn_config", "n_heads", "n_layers", "mpt"): None,
     ("alibi", "new_decoder_architecture", "falcon"): None,

@@ -144,6 +144,10 @@ FAMILIES: dict[str, Reader] = {
     "lasr_encoder": Tower(PlainRope(), (512, 8, 17)),
     "mlcd": Composite(vision="mlcd_vision_model"),
     "musicflamingo": musicflamingo,
+    **dict.fromkeys(
+        ("parakeet_ctc", "parakeet_rnnt", "parakeet_tdt"),
+        Stacks({"encoder_config": ("parakeet_encoder", "audio", "encoder")}),
+    ),
     "pe_audio": pe(text_config="modernbert", audio_config="pe_audio_encoder"),
     "pe_audio_encoder": Tower(PlainRope(PE, layout="interleaved"), (1792, 14, 6, 128)),
     "pe_audio_video": pe(text_config="modernbert", audio_video_config="pe_audio_video_encoder"),

@@ -24,6 +24,12 @@ def convolution(config: Block) -> list[Encoding]:
     return []
 
 
+def codec(config: Block) -> list[Encoding]:
+    """Codecs of sound without attention."""
+    config.note("nope", "convolutions and recurrent layers, no position encoding")
+    return []
+
+
 def jamba(config: Block) -> list[Encoding]:
     """Attention without positions in one layer of ``attn_layer_period``, Mamba in the others."""
     number = config.integer("num_hidden_layers", most=shape.MOST_LAYERS)
@@ -87,6 +93,7 @@ def _without(config: Block, kinds: list[str] | None) -> list[Encoding]:
 
 FAMILIES: dict[str, Reader] = {
     **dict.fromkeys(("data2vec-audio", "hubert", "sew", "unispeech", "unispeech-sat", "wav2vec2"), convolution),
+    **dict.fromkeys(("dac", "encodec"), codec),
     "falcon_mamba": recurrent,
     "jamba": jamba,
     "kimi_linear": kimi_linear,

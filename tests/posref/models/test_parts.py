@@ -137,6 +137,10 @@ def test_text_keys_beside_the_towers_and_parts_of_another_name():
     assert (full.layers, sliding.layers) == ((0,), (1, 2, 3))
     (llava,) = read_config({"model_type": "llava", **SHAPE, "mm_vision_tower": "openai/clip"}).encodings
     assert llava.head_dim == 128
+    block = {"type": "default", "mrope_section": [8, 12, 12]}
+    keys = {**SHAPE, "rope_theta": 1e4, "partial_rotary_factor": 0.5, "rope_scaling": block}
+    (glm,) = read_config({"model_type": "glm4v", **keys}).encodings
+    assert (glm.encoding, glm.rotary_dim, glm.axes.sections) == ("rope-mrope", 64, (8, 12, 12))
     text = {"model_type": "exaone4_5_text", **SHAPE, "sliding_window": 512, "sliding_window_pattern": "LLLG"}
     (exaone,) = read_config({"model_type": "exaone4_5", "text_config": text}).encodings
     assert exaone.layers == (0, 1, 2)

@@ -61,3 +61,13 @@ def test_xcodec_2_turns_by_the_head():
     answer = read_config({"model_type": "xcodec2", "semantic_model_config": {"position_embeddings_type": "relative"}})
     assert any("the position is the index of the head" in note for note in answer.notes)
     assert answer.encodings[0].component == "audio"
+
+
+def test_parakeet_s_encoder_is_a_part():
+    (encoding,) = read_config({"model_type": "parakeet_ctc", "encoder_config": {"num_hidden_layers": 2}}).encodings
+    assert (encoding.encoding, encoding.part, encoding.layers, encoding.dim) == (
+        "transformer-xl",
+        "encoder",
+        (0, 1),
+        1024,
+    )
