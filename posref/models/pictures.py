@@ -18,6 +18,7 @@ from posref.models.plain_rope import PlainRope
 from posref.models.records import Axes, Encoding, LearnedEncoding, RopeEncoding, T5Encoding
 from posref.models.stacks import Stacks, of_audio
 from posref.models.tables import Learned, learned, musicgen, sinusoids
+from posref.models.vision import COLUMNS_FIRST, AxialTower
 from posref.rotary.frequencies import rope_inv_freq
 
 
@@ -207,6 +208,54 @@ def parler_tts(config: Block) -> list[Encoding]:
     return PlainRope()(config) if config.boolean_or("rope_embeddings", False) else musicgen(config)
 
 
+def sam3_vit(config: Block) -> list[Encoding]:
+    """SAM 3's tower: columns, then rows; layers that see all patches measure them by the window; a table that is tiled."""
+    (whole,) = SAM3(config)
+    window = sized(config, ("window_size",), 24) or 24
+    grid, pretrained = _patches(config, 1008, 14), side_lengths(config, "pretrain_image_size", 336) or (336, 336)
+    patch = side_lengths(config, "patch_size", 14) or (14, 14)
+    told = config.integers("global_attn_indexes", most=shape.MOST_LAYERS)
+    if told is None:
+        config.note_default("global_attn_indexes", "[7, 15, 23, 31]")
+    free = [i for i in whole.layers or () if i in ((7, 15, 23, 31) if told is None else told)]
+    local = tuple(i for i in whole.layers or () if i not in free)
+    config.note("unusual", "the table is tiled, and not resampled, to larger images")
+    rotations: list[Encoding] = [replace(whole, layers=local)] if local else []
+    if free and isinstance(whole, RopeEncoding) and whole.axes is not None:
+        axes = replace(whole.axes, positions=f"the patch's times {window}/{grid[1]}")
+        rotations.append(replace(whole, layers=tuple(free), axes=axes))
+    cells = pretrained[0] // patch[0], pretrained[1] // patch[1]
+    return [*rotations, _vision(cells[0] * cells[1], sized(config, ("hidden_size",), 1024), 0, cells)]
+
+
+def sam2_hiera(config: Block) -> list[Encoding]:
+    """SAM 2's tower: a small table, stretched over the image, and one of a window, tiled over it."""
+    given = config.integers("window_positional_embedding_background_size", most=2, least=1)
+    side = (config.integers("window_size_per_stage", most=16, least=1) or (8,))[0]
+    width = sized(config, ("hidden_size",), 96)
+    if given is None:
+        config.note_default("window_positional_embedding_background_size", "[7, 7]")
+    grid = (7, 7) if given is None else (given[0], given[-1])
+    config.note("unusual", "the second table is that of a window of the first stage, and is tiled over the image")
+    return [
+        replace(_vision(grid[0] * grid[1], width, 0, grid), resampling="bicubic"),
+        _vision(side * side, width, 0, (side, side)),
+    ]
+
+
+def backbone(usual: str) -> Reader:
+    """A tower whose keys are those of its one part."""
+
+    def read(config: Block) -> Sequence[Encoding]:
+        part = config.block("backbone_config")
+        if part is None:
+            config.note("unknown", f"vision: {config.name('backbone_config')} is not given")
+            return []
+        return read_part(part, part.word("model_type") or usual, "vision")
+
+    return read
+
+
 def sam(vision: str) -> Reader:
     """Segment Anything: the tower; points and boxes have Fourier features of random frequencies."""
 
@@ -220,6 +269,13 @@ def sam(vision: str) -> Reader:
     return read
 
 
+SAM3 = AxialTower(
+    (("hidden_size",), 1024),
+    (("num_attention_heads",), 16),
+    (("num_hidden_layers",), 32),
+    names=COLUMNS_FIRST,
+    layout="interleaved",
+)
 BARK = Learned(rows=("block_size",), dim=("hidden_size", "n_embd"))
 
 FAMILIES: dict[str, Reader] = {
@@ -246,6 +302,12 @@ FAMILIES: dict[str, Reader] = {
     ),
     "reformer": reformer,
     "sam": sam("sam_vision_model"),
+    **dict.fromkeys(("sam2", "sam2_video"), sam("sam2_vision_model")),
+    "sam2_hiera_det_model": sam2_hiera,
+    "sam2_vision_model": backbone("sam2_hiera_det_model"),
+    "sam3": Composite("clip_text_model", "sam3_vision_model"),
+    "sam3_vision_model": backbone("sam3_vit_model"),
+    "sam3_vit_model": sam3_vit,
     "sam_hq": sam("sam_hq_vision_model"),
     "tapas": tapas,
     "videomae": videomae,

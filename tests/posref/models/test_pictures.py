@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from posref import rope_apply
 from posref.models import LearnedEncoding, SinusoidalEncoding, read_config
 from posref.models.arrays import Untold, arrays_of
+from posref.rotary.axes import rope_axes_cos_sin
 from posref.rotary.channelwise import rope_apply_channels
 
 SHAPE = {"hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 2048}
@@ -127,3 +129,35 @@ def test_a_deepseek_v2_without_latent_attention():
     assert (encoding.part, encoding.head_dim, encoding.layout) == (None, 128, "half")
     (unnamed,) = read_config(keys).encodings
     assert unnamed == encoding
+
+
+@pytest.mark.peers
+def test_sam_3_turns_as_its_class_does():
+    """float32 angles of positions up to 23: of u each, and of the tables' and products' roundings."""
+    peer = pytest.importorskip("model_peer", reason="needs the peers extra (transformers)")
+    local, everywhere, table = read_config({"model_type": "sam3_vit_model"}).encodings
+    assert (everywhere.layers, len(local.layers), table.rows) == ((7, 15, 23, 31), 28, 576)
+    assert everywhere.axes.positions == "the patch's times 24/72"
+    config = peer.config_of({"model_type": "sam3_vit_model"})
+    module = peer.modeling(config)
+    at = np.array([[0, 1, 5, 23], [3, 0, 7, 11]])  # columns, rows
+    q = peer.torch.randn(1, 1, 4, 64, generator=peer.torch.Generator().manual_seed(0))
+    cos, sin = module.Sam3ViTRotaryEmbedding(config)(q, peer.torch.as_tensor(at.T.copy()))
+    theirs = module.apply_rotary_pos_emb_2d(q, q, cos, sin)[0].double().numpy()
+    tables = rope_axes_cos_sin(at, np.asarray(local.inv_freq), np.asarray(local.axes.map))
+    ours = rope_apply(q.double().numpy(), *tables, layout=local.layout)
+    bound = 2 * np.abs(q.numpy()).max() * 2.0**-24 * (23 * (8 + np.log(1e4)) + 8)
+    assert np.abs(ours - theirs).max() <= bound
+    swapped = rope_axes_cos_sin(at[::-1], np.asarray(local.inv_freq), np.asarray(local.axes.map))
+    assert np.abs(rope_apply(q.double().numpy(), *swapped, layout=local.layout) - theirs).max() > 100 * bound
+
+
+def test_towers_within_towers():
+    vit = {"num_hidden_layers": 2, "global_attn_indexes": [1], "image_size": 112, "window_size": 4}
+    tower = {"model_type": "sam3_vision_model", "backbone_config": vit}
+    local, everywhere, table = read_config({"model_type": "sam3", "vision_config": tower}).encodings
+    assert (local.layers, everywhere.layers, table.component) == ((0,), (1,), "vision")
+    assert everywhere.axes.positions == "the patch's times 4/8"
+    tower = {"backbone_config": {"hidden_size": 112, "window_size_per_stage": [8, 4, 16, 8]}}
+    whole, window = read_config({"model_type": "sam2", "vision_config": tower}).encodings
+    assert [(e.rows, e.dim) for e in (whole, window)] == [(49, 112), (64, 112)]
