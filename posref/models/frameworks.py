@@ -150,7 +150,7 @@ SGLANG = _of(
     " qwen2_vl_text qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text"
 ) | {
     **_of("minicpm internlm2 orion kimi_k2", TOLD),
-    **_of("gemma gemma2 mixtral starcoder2", Family(unscaled=True)),
+    **_of("gemma gemma2 gemma3_text mixtral starcoder2", Family(unscaled=True)),
 }
 MLX = {
     **_of("llama mistral bitnet olmo2 olmoe seed_oss deepseek_v3 kimi_k2", Family(base=10000.0, blocks=(OLD,))),
@@ -163,19 +163,22 @@ MLX = {
     "cohere": Family(base=8e6, blocks=(OLD,), unscaled=True),
     "cohere2": Family(base=50000.0, blocks=(OLD,), unscaled=True),
     "mixtral": Family(base=1e6, blocks=(OLD,), unscaled=True),
-    "qwen3_moe": Family(base=None, blocks=(OLD,), unscaled=True),
+    **_of("glm4_moe gpt_neox qwen3_moe", Family(base=None, blocks=(OLD,), unscaled=True)),
+    "qwen3_next": Family(base=None, blocks=(OLD,)),
     "starcoder2": Family(base=100000.0, blocks=(OLD,), unscaled=True),
 }
 EXLLAMA = {
     **_of(
         "llama mistral mixtral arcee apertus seed_oss smollm3 cohere cohere2 dots1 exaone4 phi3 ministral3 ernie4_5 ernie4_5_moe"
-        " qwen2 qwen3 qwen3_moe gpt_oss deepseek_v3",
+        " qwen2 qwen3 qwen3_moe gpt_oss deepseek_v3 gemma2 glm4_moe qwen3_next",
         Family(base=10000.0),
     ),
     **_of("qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text gemma4_text", TOLD),
 }
 GGML = {
-    **_of("llama mistral qwen2_vl_text qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text", PLAIN),
+    **_of("qwen2_vl_text qwen2_5_vl_text qwen3_vl_text qwen3_vl_moe_text", PLAIN),
+    **_of("llama mistral mixtral", Family(("default", "linear", "llama3"), None)),
+    "phi3": Family(("default", "longrope"), None),
     **_of("qwen2 qwen3", Family(("default", "yarn"), None)),
     "gpt_oss": Family(("yarn",), None),
 }
@@ -192,7 +195,7 @@ FRAMEWORKS: Mapping[str, Framework] = {
             "ggml",
             "d99724f2",
             other.GGML,
-            ("dynamic", "llama3", "longrope", "proportional", "gptj", "xdrope"),
+            ("dynamic", "proportional", "gptj", "xdrope"),
             GGML,
             axes="spare",
             remark="the rest is as in transformers' class, the order of channels too, which converters change",

@@ -1,8 +1,8 @@
 """The rope types of config files as frameworks other than transformers read them.
 
 Read in vLLM 0.33.0 (``layers/rotary_embedding``, ``transformers_utils/config.py``), sglang 0.5.23 (``layers/rotary_embedding``),
-mlx-lm 0.32.2 (``models/rope_utils.py``), exllamav3 1.6.5 (``util/rope.py``) and ggml (``ggml-cpu/ops.cpp``). Each difference from
-transformers is noted where a file shows it.
+mlx-lm 0.32.2 (``models/rope_utils.py``), exllamav3 1.6.5 (``util/rope.py``), ggml (``ggml-cpu/ops.cpp``) and llama.cpp's
+converter. Each difference from transformers is noted where a file shows it.
 """
 
 from __future__ import annotations
@@ -321,6 +321,27 @@ def ggml_yarn(source: Source) -> Scaling:
     return replace(scalings.yarn(source), truncate=truncated(source, "ggml"))
 
 
+def ggml_llama3(source: Source) -> Scaling:
+    """A converter makes a divisor per pair; it takes the original length from beside the rope block alone, or 8192."""
+    factor, low, high = _llama3_factors(source, 8.0)
+    key, block = "original_max_position_embeddings", source.block
+    outer, inner = source.config.integer(key), block.integer(key)
+    length = 8192 if outer is None else outer
+    if inner not in (None, length):
+        block.note("ignored", f"{block.name(key)} = {inner}: llama.cpp's converter has {length}, from beside the block")
+    return _step_noted(source, Llama3Scaling(factor, length, low, high))
+
+
+def ggml_longrope(source: Source) -> Scaling | Fixed:
+    """By the configured context, for all texts; by default that of the model."""
+    for key in ("factor", "attention_factor"):
+        ignored(source, key, "ggml")
+    scaling = long_factors(source)
+    length = source.config.reading.seq_len or source.longest or 1
+    source.block.note("seq_len", f"llama.cpp chooses the factors once, by the configured context, here {length}")
+    return Fixed(scaling, length)
+
+
 COMMON: Mapping[str, Kind] = {kind: read for kind, read in KINDS.items() if kind != "gptj"}
 VLLM: Mapping[str, Kind] = {
     **COMMON,
@@ -352,4 +373,10 @@ EXLLAMA: Mapping[str, Kind] = {
     "llama3": exllama_llama3,
     "longrope": exllama_longrope,
 }
-GGML: Mapping[str, Kind] = {"default": scalings.plain, "linear": scalings.linear, "yarn": ggml_yarn}
+GGML: Mapping[str, Kind] = {
+    "default": scalings.plain,
+    "linear": scalings.linear,
+    "llama3": ggml_llama3,
+    "longrope": ggml_longrope,
+    "yarn": ggml_yarn,
+}

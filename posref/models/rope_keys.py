@@ -171,6 +171,8 @@ def _partial(config: Block, keys: RopeKeys, block: Block, kind: str) -> float | 
         partial = _inner_or_outer(block, "partial_rotary_factor", config, keys.partial_key, above=0)
         if partial is None:
             partial = 1.0 if keys.partial is None else keys.partial
+            if partial != 1 and framework_of(config).family(config).base != "class":
+                raise NotKnown(f"no {keys.partial_key or 'partial_rotary_factor'} in {framework_of(config).name}")
             if partial != 1:
                 owner = block if keys.partial_key is None else config
                 owner.note_default(keys.partial_key or "partial_rotary_factor", f"{partial:g}")

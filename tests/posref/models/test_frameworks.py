@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from posref import NTKScaling
+from posref import Llama3Scaling, NTKScaling
 from posref.models import QueryScaleEncoding, read_config
 from posref.models.compare import compare, compare_readings, render
 from posref.models.frameworks import FRAMEWORKS
@@ -389,3 +389,49 @@ def test_what_several_frameworks_say_alike_is_said_once(tmp_path, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert out.count("not known yet") == 1
     assert "its model in vllm, sglang, mlx, exllamav3, ggml" in out
+
+
+def test_llama_cpp_s_converter_looks_for_the_length_beside_the_block():
+    """Pair i of 64 has wavelength 2 pi 10^(i/16); from 8192 on it is divided, below 2048 it is not."""
+    block = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    inner = one(scaled({**block, "original_max_position_embeddings": 1024}), "ggml")
+    assert inner.scaling == Llama3Scaling(8.0, 8192, 1.0, 4.0)
+    plain = 10000.0 ** (-np.arange(64) / 64)
+    ratio = plain / np.asarray(inner.inv_freq)
+    np.testing.assert_allclose(ratio[[0, 40, 50, 63]], [1, 1, 8, 8], rtol=1e-14)
+    assert 1 < ratio[46] < 8  # 4709 tokens
+    outer = one(scaled(block, original_max_position_embeddings=1024), "ggml")
+    assert outer.scaling.original_max_position_embeddings == 1024
+    linear = one(scaled({"type": "linear", "factor": 4.0}), "ggml").inv_freq
+    np.testing.assert_allclose(linear, plain / 4, rtol=8e-15)
+
+
+@pytest.mark.parametrize(("seq_len", "divisor"), [(None, 8.0), (1024, 2.0), (1025, 8.0)])
+def test_llama_cpp_chooses_longrope_s_factors_once(seq_len, divisor):
+    block = {"type": "longrope", "short_factor": [2.0] * 64, "long_factor": [8.0] * 64, "factor": 99.0}
+    file = scaled(block, model_type="phi3", original_max_position_embeddings=1024)
+    encoding = one(file, "ggml", seq_len=seq_len)
+    assert encoding.inv_freq[0] == 1 / divisor
+    assert encoding.attention_factor == pytest.approx(math.sqrt(1 + math.log(4) / math.log(1024)), rel=1e-15)
+
+
+def test_families_that_drop_the_scaling_or_need_their_keys():
+    neox = {**LLAMA, "model_type": "gpt_neox", "rotary_emb_base": 20000, "rotary_pct": 0.25, "rope_theta": None}
+    encoding = one({**neox, "rope_scaling": {"type": "linear", "factor": 4.0}}, "mlx")
+    assert (encoding.base, encoding.rotary_dim, encoding.scaling) == (20000, 32, None)
+    glm = {**LLAMA, "model_type": "glm4_moe", "partial_rotary_factor": 0.5}
+    assert one(glm, "mlx").rotary_dim == one(glm, "exllamav3").rotary_dim == 64
+    bare = read_config({**LLAMA, "model_type": "glm4_moe"}, framework="exllamav3")
+    assert bare.encodings == ()
+    assert "no partial_rotary_factor in exllamav3" in bare.notes[0]
+    blocks = {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6}, "sliding_attention": {}}
+    gemma = {
+        **LLAMA,
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 6,
+        "rope_parameters": blocks,
+        "rope_theta": None,
+    }
+    theirs = read_config(gemma, framework="sglang").encodings
+    assert [e.scaling for e in theirs] == [None, None]
+    assert {e.encoding for e in read_config(gemma).encodings} == {"rope", "rope-linear"}
