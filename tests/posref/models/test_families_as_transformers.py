@@ -29,6 +29,7 @@ from posref.models import (
     RopeEncoding,
     composite,
     patches,
+    pictures,
     read_config,
     shape,
     sound,
@@ -69,7 +70,8 @@ def rotary(name):
 
 
 def mine(name):
-    others = {**composite.FAMILIES, **vision.FAMILIES, **patches.FAMILIES, **sound.FAMILIES}
+    towers = {**vision.FAMILIES, **patches.FAMILIES, **pictures.FAMILIES}
+    others = {**composite.FAMILIES, **towers, **sound.FAMILIES}
     return name in transformers.CONFIG_MAPPING and name not in ELSEWHERE and name not in others
 
 

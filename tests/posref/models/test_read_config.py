@@ -170,7 +170,7 @@ def test_kimi_k2_is_a_deepseek_v3():
     assert read_config({**values, "model_type": "kimi_k2"}).encodings == read_config(values).encodings
 
 
-@pytest.mark.parametrize("model_type", ["vjepa2", "dory", "an_unheard_of_model"])
+@pytest.mark.parametrize("model_type", ["dory", "an_unheard_of_model"])
 def test_what_is_not_known_is_not_guessed(model_type):
     rope = {"rope_theta": 10000.0, "hidden_size": 64, "num_attention_heads": 2} if model_type == "dory" else {}
     answer = read_config({"model_type": model_type, **rope})
