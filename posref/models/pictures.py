@@ -233,9 +233,9 @@ def sam2_hiera(config: Block) -> list[Encoding]:
     given = config.integers("window_positional_embedding_background_size", most=2, least=1)
     side = (config.integers("window_size_per_stage", most=16, least=1) or (8,))[0]
     width = sized(config, ("hidden_size",), 96)
-    if given is None:
+    if not given:
         config.note_default("window_positional_embedding_background_size", "[7, 7]")
-    grid = (7, 7) if given is None else (given[0], given[-1])
+    grid = (given[0], given[-1]) if given else (7, 7)
     config.note("unusual", "the second table is that of a window of the first stage, and is tiled over the image")
     return [
         replace(_vision(grid[0] * grid[1], width, 0, grid), resampling="bicubic"),

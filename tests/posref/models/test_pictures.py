@@ -161,3 +161,5 @@ def test_towers_within_towers():
     tower = {"backbone_config": {"hidden_size": 112, "window_size_per_stage": [8, 4, 16, 8]}}
     whole, window = read_config({"model_type": "sam2", "vision_config": tower}).encodings
     assert [(e.rows, e.dim) for e in (whole, window)] == [(49, 112), (64, 112)]
+    empty = {"model_type": "sam2_hiera_det_model", "window_positional_embedding_background_size": []}
+    assert read_config(empty).encodings[0].rows == 49
