@@ -269,6 +269,11 @@ def counted(xp: Any, p: Any) -> Any:
     return xp.broadcast_to(xp.astype(xp.arange(p.shape[-1]), p.dtype), p.shape)
 
 
+def numbers(xp: Any, values: Iterable[float]) -> Any:
+    """Plain numbers as float64: some libraries would make float32 of them."""
+    return xp.asarray(list(values), dtype=xp.float64)
+
+
 def narrow(xp: Any, array: Any, dtype: str) -> Any:
     """The values as a narrower type has them, in the type that they had. What is too large for it is its largest."""
     kind = getattr(xp, dtype, None) or getattr(ml_dtypes, dtype)

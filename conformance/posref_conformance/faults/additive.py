@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import always, keywords, replaced, results, without
+from posref_conformance.faults._change import always, keywords, numbers, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 OTHER_ORDER = {"sin_cos": "cos_sin", "cos_sin": "sin_cos"}
@@ -16,7 +16,7 @@ WAVES = ("sinusoidal", "sinusoidal_axes", "fourier_features")
 
 def _columns_apart(right: Any, xp: Any) -> Any:
     def sinusoidal(positions: Any, dim: int, *, base: float = 10000.0) -> Any:
-        w = xp.asarray([base ** (-2 * j / dim) for j in range(dim)])
+        w = numbers(xp, [base ** (-2 * j / dim) for j in range(dim)])
         angle = xp.astype(positions, xp.float64)[..., None] * xp.astype(w, xp.float64)
         return xp.where(xp.remainder(xp.arange(dim), 2) == 0, xp.sin(angle), xp.cos(angle))
 
@@ -25,7 +25,7 @@ def _columns_apart(right: Any, xp: Any) -> Any:
 
 def _growing(right: Any, xp: Any) -> Any:
     def sinusoidal(positions: Any, dim: int, *, base: float = 10000.0) -> Any:
-        w = xp.asarray([base ** (2 * k / dim) for k in range(dim // 2)])
+        w = numbers(xp, [base ** (2 * k / dim) for k in range(dim // 2)])
         angle = xp.astype(positions, xp.float64)[..., None] * xp.astype(w, xp.float64)
         both = xp.stack([xp.sin(angle), xp.cos(angle)], axis=-1)
         return xp.reshape(both, (*positions.shape, dim))

@@ -13,6 +13,7 @@ from posref_conformance.faults._change import (
     arguments,
     counted,
     keywords,
+    numbers,
     positions,
     replaced,
     results,
@@ -28,7 +29,7 @@ def _slopes(change: Callable[[Any, int], list[float]]) -> Any:
     """``change(right, heads)`` gives the slopes as a list."""
 
     def make(right: Any, xp: Any) -> Any:
-        return lambda num_heads: xp.asarray(change(right, num_heads))
+        return lambda num_heads: numbers(xp, change(right, num_heads))
 
     return replaced(alibi_slopes=make)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import OUTER, keywords, replaced, results, without
+from posref_conformance.faults._change import OUTER, keywords, numbers, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 OTHER = {"half": "interleaved", "interleaved": "half"}
@@ -127,7 +127,7 @@ def _not_divided(right: Any, xp: Any) -> Any:
     def xpos_scale(positions: Any, dim: int, **kwargs: Any) -> Any:
         y = right.xpos_scale(positions, dim, **kwargs)
         logs = [math.log((2 * i / dim + 0.4) / 1.4) for i in range(dim // 2)]
-        return y ** (xp.asarray([(log + math.log(1.4)) / log for log in logs]) + 0 * y)
+        return y ** (numbers(xp, [(log + math.log(1.4)) / log for log in logs]) + 0 * y)
 
     return xpos_scale
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import always, arguments, keywords, replaced, results, without
+from posref_conformance.faults._change import always, arguments, keywords, numbers, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 AXES, FEATURES = ("sinusoidal_axes",), ("fourier_features",)
@@ -25,7 +25,7 @@ def _ladders(exponent: Callable[[int, int, int, float], float]) -> Any:
             w = [math.exp(-exponent(k, width, dim, math.log(base))) for k in range(width // 2)]
             parts = []
             for a in range(axes):
-                angle = xp.astype(positions[a, ...], xp.float64)[..., None] * xp.astype(xp.asarray(w), xp.float64)
+                angle = xp.astype(positions[a, ...], xp.float64)[..., None] * numbers(xp, w)
                 parts += [xp.sin(angle), xp.cos(angle)]
             rest = xp.zeros((*positions.shape[1:], dim - axes * width), dtype=parts[0].dtype)
             return xp.concat([*parts, rest], axis=-1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import angles, arguments, frequencies, without
+from posref_conformance.faults._change import angles, arguments, frequencies, numbers, without
 from posref_conformance.faults._fault import Fault, Functions
 
 WITH_BASE = (
@@ -37,7 +37,7 @@ def _of_plain(change: Callable[[Any, Any, int, float], Any]) -> Any:
 
 def _ladder(exponent: Callable[[int, int], float]) -> Any:
     """Base ** -exponent(k, dim) for pair k."""
-    return _of_plain(lambda xp, w, dim, base: xp.asarray([base ** -exponent(k, dim) for k in range(dim // 2)]) + 0 * w)
+    return _of_plain(lambda xp, w, dim, base: numbers(xp, [base ** -exponent(k, dim) for k in range(dim // 2)]) + 0 * w)
 
 
 def _base_too(right: Any, xp: Any) -> Functions:

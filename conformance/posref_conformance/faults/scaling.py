@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import frequencies, keywords, without
+from posref_conformance.faults._change import frequencies, keywords, numbers, without
 from posref_conformance.faults._fault import Fault, Functions, Wrong
 
 WITH_SCALING = ("rope_inv_freq", "rope_table", "rope", "rope_axes_inv_freq", "rope_axes_table")
@@ -67,7 +67,7 @@ def _formula(kind: str, formula: Callable[..., Any]) -> Wrong:
 
 
 def _inside_the_power(xp: Any, w: Any, s: Any, dim: int, base: float, seq_len: Any) -> Any:
-    return xp.asarray([(base * s.factor) ** (-2 * k / dim) for k in range(dim // 2)]) + 0 * w
+    return numbers(xp, [(base * s.factor) ** (-2 * k / dim) for k in range(dim // 2)]) + 0 * w
 
 
 def _ntk_without_exponent(xp: Any, w: Any, s: Any, dim: int, base: float, seq_len: Any) -> Any:
@@ -80,7 +80,7 @@ def _dynamic(alpha: Callable[[float, float], float]) -> Any:
     def formula(xp: Any, w: Any, s: Any, dim: int, base: float, seq_len: Any) -> Any:
         ratio = max(1.0, (seq_len or 0) / s.original_max_position_embeddings)
         grown = base * alpha(s.factor, ratio) ** (dim / (dim - 2)) if ratio > 1 else base
-        return xp.asarray([grown ** (-2 * k / dim) for k in range(dim // 2)]) + 0 * w
+        return numbers(xp, [grown ** (-2 * k / dim) for k in range(dim // 2)]) + 0 * w
 
     return _formula("DynamicNTK", formula)
 
@@ -96,7 +96,7 @@ def _llama3(blend: Callable[[float, Any], float]) -> Any:
                 return v
             return v / float(s.factor) if turns < s.low_freq_factor else blend(v, s)
 
-        return xp.asarray([scaled(k) for k in range(dim // 2)]) + 0 * w
+        return numbers(xp, [scaled(k) for k in range(dim // 2)]) + 0 * w
 
     return _formula("Llama3", formula)
 
@@ -119,7 +119,7 @@ def _yarn(low_high: Callable[[Any, int, float, float], tuple[float, float]]) -> 
 
         low, high = low_high(s, dim, pair(s.beta_fast), pair(s.beta_slow))
         ramp = [min(1.0, max(0.0, (k - low) / max(high - low, 0.001))) for k in range(dim // 2)]
-        slow = xp.asarray(ramp) + 0 * w
+        slow = numbers(xp, ramp) + 0 * w
         return w * (1 - slow) + w / s.factor * slow
 
     return _formula("Yarn", formula)
@@ -150,7 +150,7 @@ def _exchanged_factors(s: Any) -> Any:
 
 
 def _factors(xp: Any, s: Any, seq_len: int | None) -> Any:
-    return xp.asarray(list(s.long_factor if s.longer(seq_len) else s.short_factor))
+    return numbers(xp, s.long_factor if s.longer(seq_len) else s.short_factor)
 
 
 FACTOR = ("Linear", "NTK", "DynamicNTK", "Yarn", "Llama3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from posref_conformance.faults._change import numbers
 from posref_conformance.faults._fault import Fault, Functions
 
 
@@ -21,14 +22,14 @@ def _interleaved_in_halves_out(right: Any, xp: Any) -> Functions:
 
 def _slopes_start_at_one(right: Any, xp: Any) -> Functions:
     def alibi_slopes(num_heads: int) -> Any:
-        return xp.asarray([2.0 ** (-8.0 * h / num_heads) for h in range(num_heads)])
+        return numbers(xp, [2.0 ** (-8.0 * h / num_heads) for h in range(num_heads)])
 
     return {"alibi_slopes": alibi_slopes}
 
 
 def _slopes_geometric_for_all(right: Any, xp: Any) -> Functions:
     def alibi_slopes(num_heads: int) -> Any:
-        return xp.asarray([2.0 ** (-8.0 * h / num_heads) for h in range(1, num_heads + 1)])
+        return numbers(xp, [2.0 ** (-8.0 * h / num_heads) for h in range(1, num_heads + 1)])
 
     return {"alibi_slopes": alibi_slopes}
 
