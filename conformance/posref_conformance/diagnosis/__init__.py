@@ -13,7 +13,7 @@ from posref_conformance.arrays import arrays_of
 from posref_conformance.backend import Backend
 from posref_conformance.case import Call, Case
 from posref_conformance.diagnosis import _candidates, _precision, _shapes
-from posref_conformance.diagnosis._outcome import Asked, Failure, Outcome, Values, asked, outcome
+from posref_conformance.diagnosis._outcome import RAISED, Asked, Failure, Outcome, Values, asked, outcome
 from posref_conformance.faults import Fault
 from posref_conformance.faults._fault import Functions, library
 
@@ -79,6 +79,9 @@ def diagnose(
 
 def _pairs(name: str, found: list[Fault], failures: list[Failure], right: list[Asked]) -> list[Explanation]:
     """Two mistakes at once: one of those that explain a part with any other, else of kinds that are likely to come together."""
+    failures = [f for f in failures if f.seen.event != RAISED]  # any two that raise would do
+    if not failures:
+        return []
     if not found:
         return [Explanation(f.id, f.sentence, f.fix, c) for f, c in _ranked(_candidates.pairs(name), failures, right)]
     one = found[0]
@@ -151,14 +154,18 @@ class _Guesser:
 
 
 def _explained(fault: Fault, failures: list[Failure]) -> tuple[str, ...]:
-    """Which of the failures a fault explains; those that explain none of the first are given up."""
-    found, guess = list[str](), _Guesser(fault)
+    """Which of the failures a fault explains; those that explain none of the first are given up.
+
+    That both raise says little, unless it is so everywhere.
+    """
+    found, guess, told = list[str](), _Guesser(fault), False
     for n, failure in enumerate(failures):
         if n == FIRST and not found:
             return ()
         if failure.is_explained_by(guess(failure.asked)):
             found.append(failure.id)
-    return tuple(found)
+            told |= failure.seen.event != RAISED
+    return tuple(found) if told or len(found) == len(failures) else ()
 
 
 def _ranked(

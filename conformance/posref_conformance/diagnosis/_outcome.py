@@ -18,6 +18,7 @@ from posref_conformance.verdict import LIKE_FIRST, differentiate
 
 Values = NDArray[Any]
 CLOSE = 2.0  # bounds: two results that are each off by one from the same value
+RAISED = "raised"
 NEARER = 0.5  # of the distance to the right result: what is not clearly nearer to a wrong one is not explained by it
 
 
@@ -59,7 +60,7 @@ def outcome(
         except NotImplementedError:
             return None
         except Exception:
-            return Outcome(tuple(results), "raised")
+            return Outcome(tuple(results), RAISED)
         changed = any(not _equal(_read(arrays, y), copy) for y, copy in kept)
     return Outcome(tuple(results), "changed" if changed else "")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posref_conformance.diagnosis._outcome import Failure, Outcome, Values
+from posref_conformance.diagnosis._outcome import RAISED, Failure, Outcome, Values
 from posref_conformance.roundings import ROUNDOFF
 
 AXES = ("channel", "token", "head", "batch")
@@ -126,7 +126,9 @@ def _of_other_shape(y: Values, z: Values) -> Iterator[Pattern]:
 
 
 def outcome_of(pattern: Pattern, failure: Failure) -> Outcome | None:
-    """What a pattern makes of a whole failure."""
+    """What a pattern makes of a whole failure; nothing of one that gave no results."""
+    if failure.seen.event == RAISED:
+        return None
     results: list[tuple[Any, ...]] = []
     for right, seen in zip(failure.right, failure.seen.results, strict=False):
         guesses = [pattern.guess(np.asarray(y, dtype=np.float64), z) for y, z in zip(right, seen, strict=False)]
