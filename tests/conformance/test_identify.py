@@ -159,6 +159,13 @@ def test_sinusoids(file: Path, endpoint: bool, layout: str) -> None:
     assert told.get("endpoint", False) is endpoint
 
 
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_numbers_of_any_size_have_an_answer(file: Path, size: float) -> None:
+    angle = np.arange(20)[:, None] * _ladder(8)
+    _, told = _one(file, s=size * np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(20, 8))
+    assert told["scale"] == size
+
+
 def test_slopes_and_biases(file: Path) -> None:
     slopes = np.array([2.0 ** (-h) for h in range(1, 9)] + [2.0 ** (-h - 0.5) for h in range(4)])  # 12 heads
     assert _one(file, array=slopes)[0] == "alibi_slopes"

@@ -43,7 +43,7 @@ def sinusoids(values: Values, positions: Values | None) -> Iterator[Finding]:
 
 def _short(scale: float, u: float) -> float:
     """The scale that was meant: a short number, or the root of a whole one."""
-    root = float(np.sqrt(np.round(scale**2)))
+    root = float(np.sqrt(np.round(scale * scale)))  # infinite for one that is huge
     return next((s for s in (*rounded(scale)[:-1], root) if abs(s - scale) <= u * scale), scale)
 
 
