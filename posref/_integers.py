@@ -84,6 +84,10 @@ def hard_cos_sin(angle: Ratio, gain: Ratio, radians: bool, dtype: np.dtype[Any])
     if numerator == 0 or (not radians and 4 * numerator % denominator == 0):
         exact = _QUARTER_TURNS[4 * numerator // denominator % 4]
         return [rounded_ratio((unit * gain[0], gain[1]), dtype) for unit in exact]
+    sine = numerator * gain[0], denominator * gain[1]
+    small = denominator.bit_length() - numerator.bit_length() - 1  # the angle is below 2^-small
+    if radians and max(n.bit_length() for n in (gain[0], sine[0])) + 1075 < 2 * small:
+        return [rounded_ratio(_just_below(value), dtype) for value in (gain, sine)]
     start = 192 + max(0, denominator.bit_length() - numerator.bit_length()) // 64 * 64
     for bits in (start, 2 * start, 4 * start):
         quarters, cos, sin = quarter_cos_sin(angle, bits, radians=radians)
@@ -97,6 +101,16 @@ def hard_cos_sin(angle: Ratio, gain: Ratio, radians: bool, dtype: np.dtype[Any])
         if least == most:
             break
     return least
+
+
+def _just_below(value: Ratio) -> Ratio:
+    """For cos and sin of the smallest angles, g - g x^2 / 2 and g x - g x^3 / 6: a little nearer to zero than g and g x are.
+
+    Floats, and the ties between them, are multiples of 2^-1075. So n / d is one, or 2^-1075 / d away from all. By less than that
+    falls the true value short of it, if n x^2 < 2^-1075, and by half of it what is returned: both are rounded to the same.
+    """
+    n, d = value
+    return (n << 1076) - (1 if n > 0 else -1), d << 1076
 
 
 def quotient(value: Ratio) -> float:

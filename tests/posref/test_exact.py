@@ -239,3 +239,15 @@ def test_hard_cases_need_the_doubt(monkeypatch: pytest.MonkeyPatch, dtype: Any) 
 def test_hard_cases_are_what_the_search_finds() -> None:
     script = Path(__file__).parents[1] / "scripts" / "hard_cases.py"
     assert subprocess.run([sys.executable, str(script), "--check"], timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(("steps", "expected"), [(5, 0), (15, 1), (25, 2), (35, 3), (-15, -1), (16, 2), (14, 1)])
+def test_a_tie_that_the_sine_falls_short_of(steps: int, expected: int) -> None:
+    """A tenth of 15 smallest numbers is a tie, which to even would be 2; the sine is a little less, and rounds to 1."""
+    least = 2.0**-1074
+    with exact.real_arithmetic():
+        cos, sin = exact.cos_sin(np.array([steps * least, 1e-310]), [Decimal("0.1")])
+        _, turned = exact.cos_sin(np.array([steps * least]), [Decimal("0.1")], Decimal(-1))
+    assert cos.tolist() == [[1.0], [1.0]]
+    assert sin[0, 0] == expected * least
+    assert turned[0, 0] == -expected * least
