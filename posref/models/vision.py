@@ -162,7 +162,12 @@ def _range(count: int | None) -> tuple[int, ...] | None:
 def _qwen(
     width: Key, heads: int, channels: int, depth: int, more: Callable[[Block], list[Encoding]] | None = None
 ) -> AxialTower:
-    return AxialTower((width, channels), (("num_heads",), heads), (("depth", "num_hidden_layers"), depth), more=more)
+    return AxialTower(
+        (width, channels),
+        (("num_heads", "num_attention_heads"), heads),
+        (("depth", "num_hidden_layers"), depth),
+        more=more,
+    )
 
 
 def _vit(channels: int, heads: int, depth: int, **others: object) -> AxialTower:
