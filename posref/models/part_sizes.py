@@ -16,7 +16,9 @@ OTHER_NAMES = {
     "max_position_embeddings": ("n_positions",),
 }
 
-SIZES: dict[str, tuple[int, int, int, int]] = {
+KEYS_OF = {"t5": ("d_model", "num_heads", "num_layers")}
+
+SIZES: dict[str, tuple[int, ...]] = {
     "align_text_model": (768, 12, 12, 512),
     "altclip_text_model": (1024, 16, 24, 514),
     "aria_text": (4096, 32, 32, 2048),
@@ -28,6 +30,7 @@ SIZES: dict[str, tuple[int, int, int, int]] = {
     "blt_local_encoder": (1024, 16, 1, 24576),
     "blt_patcher": (768, 12, 14, 8192),
     "chinese_clip_text_model": (768, 12, 12, 512),
+    "clap_text_model": (768, 12, 12, 514),
     "clip_text_model": (512, 8, 12, 77),
     "clipseg_text_model": (512, 8, 12, 77),
     "clvp_decoder": (1024, 16, 30, 608),
@@ -39,6 +42,7 @@ SIZES: dict[str, tuple[int, int, int, int]] = {
     "dia_decoder": (2048, 16, 18, 3072),
     "dia_encoder": (1024, 16, 12, 1024),
     "diffusion_gemma_text": (2304, 8, 30, 131072),
+    "dpr": (768, 12, 12, 512),
     "embedding_gemma2_text": (512, 4, 24, 262144),
     "emu3_text_model": (4096, 32, 32, 9216),
     "ernie4_5_vl_moe_text": (2560, 20, 28, 131072),
@@ -68,6 +72,8 @@ SIZES: dict[str, tuple[int, int, int, int]] = {
     "mllama_text_model": (4096, 32, 40, 131072),
     "modernbert": (768, 12, 22, 8192),
     "molmo2_text": (4096, 32, 36, 36864),
+    "musicgen_decoder": (1024, 16, 24, 2048),
+    "musicgen_melody_decoder": (1024, 16, 24, 2048),
     "opt": (768, 12, 12, 2048),
     "owlv2_text_model": (512, 8, 12, 16),
     "owlvit_text_model": (512, 8, 12, 16),
@@ -87,6 +93,7 @@ SIZES: dict[str, tuple[int, int, int, int]] = {
     "siglip2_text_model": (768, 12, 12, 64),
     "siglip_text_model": (768, 12, 12, 64),
     "step3p5": (4096, 64, 45, 128000),
+    "t5": (512, 8, 6),
     "t5_gemma_module": (2304, 8, 26, 8192),
     "t5gemma2_decoder": (2304, 8, 26, 131072),
     "t5gemma2_text": (2304, 8, 26, 131072),
@@ -100,8 +107,8 @@ def with_sizes(part: Block, model_type: str) -> Block:
     """The part with the sizes of its class for those that are absent, each with a note."""
     missing = {
         key: size
-        for key, size in zip(KEYS, SIZES.get(model_type, ()), strict=False)
-        if all(part.raw(name) is None for name in (key, *OTHER_NAMES[key]))
+        for key, size in zip(KEYS_OF.get(model_type, KEYS), SIZES.get(model_type, ()), strict=False)
+        if all(part.raw(name) is None for name in (key, *OTHER_NAMES.get(key, ())))
     }
     for key, size in missing.items():
         part.note_default(key, str(size))

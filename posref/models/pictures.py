@@ -13,6 +13,7 @@ from posref.models._reading import Block, Reader
 from posref.models.biases import T5
 from posref.models.composite import Composite, read_part
 from posref.models.offsets import Swin
+from posref.models.part_sizes import with_sizes
 from posref.models.patches import MOST_PATCHES, PatchTable, side_lengths, sized
 from posref.models.plain_rope import PlainRope
 from posref.models.records import Axes, Encoding, LearnedEncoding, RopeEncoding, T5Encoding
@@ -144,7 +145,7 @@ def with_text_encoder(decoder: str) -> Reader:
         text = config.block("text_encoder")
         if text is not None:
             told = text.word("model_type") or "t5"
-            encodings = encoder_of_t5(text) if told == "t5" else read_part(text, told, "text")
+            encodings = encoder_of_t5(with_sizes(text, told)) if told == "t5" else read_part(text, told, "text")
             found += [replace(encoding, part="text encoder") for encoding in encodings]
         codec = config.block("audio_encoder")
         if codec is not None:
@@ -247,10 +248,11 @@ def backbone(usual: str) -> Reader:
     """A tower whose keys are those of its one part."""
 
     def read(config: Block) -> Sequence[Encoding]:
-        part = config.block("backbone_config")
+        key = "backbone_config"
+        part = config.block(key)
         if part is None:
-            config.note("unknown", f"vision: {config.name('backbone_config')} is not given")
-            return []
+            config.note_default(key, f"that of {usual}")
+            part = Block({}, config.reading, config.name(key))
         return read_part(part, part.word("model_type") or usual, "vision")
 
     return read

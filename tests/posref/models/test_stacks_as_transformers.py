@@ -13,7 +13,7 @@ import pytest
 from model_peer import SHORT, config_of, frequency_error, inv_freq_of, modeling, rotation_error, torch
 
 from posref.models import RopeEncoding, read_config
-from posref.models.part_sizes import KEYS, SIZES
+from posref.models.part_sizes import KEYS, KEYS_OF, SIZES
 
 pytestmark = pytest.mark.peers
 
@@ -211,7 +211,7 @@ def test_dbrx_s_own_place_for_the_base():
 @pytest.mark.parametrize("model_type", SIZES)
 def test_sizes_that_a_part_leaves_out(model_type):
     config = config_of({"model_type": model_type})
-    assert SIZES[model_type] == tuple(getattr(config, key) for key in KEYS)
+    assert SIZES[model_type] == tuple(getattr(config, key) for key in KEYS_OF.get(model_type, KEYS))
 
 
 def test_a_llava_as_it_was_saved():
