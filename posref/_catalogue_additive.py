@@ -204,6 +204,10 @@ ADDITIVE: tuple[Encoding, ...] = (
             ("sam, a random matrix", "unit='turns'"),
             ("song et al., a random vector, the logarithm of the noise level", "unit='turns'"),
             ("li et al., a learned matrix, dim 64", "order='cos_sin', gain=0.125"),
+            (
+                "cape, pictures (x, y within -1 .. 1)",
+                "columns (cos k, sin k) times frequency_bands(n, 1, 10, spacing='log'), unit='half_turns', order='cos_sin'",
+            ),
         ),
         (
             "NeRF: pi in the paper's angles, none in its code, which also puts the coordinates before them.",

@@ -26,7 +26,10 @@ LOGITS: tuple[Encoding, ...] = (
         r"s_h \ln n + b_h",
         "Nakanishi, Scalable-Softmax Is Superior for Attention (2501.19399)",
         "TabICL, hybrid language models of 2025",
-        (),
+        (
+            ("paper, causal", "the positions of the queries"),
+            ("without a mask, n keys", "positions n - 1 for every row"),
+        ),
         ("The number n: the keys that the row sees (the paper), or the length of the sequence for all rows.",),
     ),
     Encoding(

@@ -100,6 +100,7 @@ RELATIVE: tuple[Encoding, ...] = (
         r"\bigl(g_a (g_b c_h - 1) + 2\bigr)\, T_{\text{bucket}(k - q),\, h}",
         "Chen et al., WavLM (2110.13900), sec. 3.2; code of microsoft/unilm",
         "WavLM",
+        (("wavlm", "bias_gate(projection, const)[..., None] * t5_bias(..., max_distance=800, rule='float32_sum')"),),
     ),
     Encoding(
         "tupe",
@@ -109,7 +110,14 @@ RELATIVE: tuple[Encoding, ...] = (
         r"\mathrm{reset}_\theta\bigl(p_i U^Q \cdot p_j U^K / \sqrt{2 d} + b_{j - i}\bigr)",
         "Ke et al., Rethinking Positional Encoding in Language Pre-training (2006.15595), eq. 10 and 11; code of guolinke/TUPE",
         "TUPE-A, TUPE-R",
-        (),
+        (
+            (
+                "tupe-a, before the reset",
+                "attention of [q, p U^Q] and [k, p U^K] side by side: its scale is 1 / sqrt(2 d)",
+            ),
+            ("tupe-r, paper", "reset_cls((p U^Q) @ (p U^K).mT / sqrt(2 d) + t5_bias(...), from_cls, to_cls)"),
+            ("tupe-r, code", "reset_cls of each of the two, each with its own numbers, and their sum"),
+        ),
         (
             "The paper resets the sum of the absolute and the relative term; the code each of them, with numbers of its own.",
             "The numbers: two learned scalars per head (paper), products of two spare rows of the table (code).",

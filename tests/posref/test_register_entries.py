@@ -64,7 +64,7 @@ ENTRIES: dict[int, tuple[str, list[tuple[str, str]]]] = {
     29: ("path-gate-scale", [("path_scores", "gate")]),
     30: ("temperature-step temperature-steps log-n-below", [("llama4_scale", "shift"), ("log_n_scale", "clip")]),
     31: ("", []),  # one value, other roundings: relative/test_gathered.py
-    32: ("tupe-reset", []),  # of what is reset, not of the function that does
+    32: ("tupe-reset", [("reset_cls", "from_cls to_cls")]),
 }  # fmt: skip
 PAIRS = [(f"D{number}", function, names) for number, (_, pairs) in ENTRIES.items() for function, names in pairs]
 

@@ -141,8 +141,9 @@ def gated(note: str, seed: int, heads: int, q: int, const: list[float]) -> Case:
     return note, {"projection": numbers(seed, heads, q, 8), "const": const}
 
 
-def reset(note: str, seed: int, heads: int, q: int, k: int) -> Case:
-    numbers_of = {"from_cls": numbers(seed + 1, heads), "to_cls": numbers(seed + 2, heads)}
+def reset(note: str, seed: int, heads: int, q: int, k: int, times: int = 1) -> Case:
+    own = {"from_cls": numbers(seed + 1, heads), "to_cls": numbers(seed + 2, heads)}
+    numbers_of = {name: [times * x for x in values] for name, values in own.items()}
     return note, {"bias": numbers(seed, heads, q, k)} | numbers_of
 
 
@@ -185,7 +186,11 @@ CASES: dict[str, list[Case]] = {
         gated("as at the start", 1250, 1, 2, [1.0]),
         gated("a negative number", 1260, 1, 2, [-2.5]),
     ],
-    "reset_cls": [reset("two heads", 1270, 2, 3, 4), reset("the class token alone", 1280, 2, 1, 1)],
+    "reset_cls": [
+        reset("two heads", 1270, 2, 3, 4),
+        reset("two heads, each term reset with the same numbers: the model sees twice of them", 1270, 2, 3, 4, times=2),
+        reset("the class token alone", 1280, 2, 1, 1),
+    ],
     "forget_bias": [
         forget("a few tokens", [-0.1053605156578263, -0.2231435513142097, -0.6931471805599453]),
         forget("heads, the last two queries", logarithms(1290, 2, 5), num_queries=2),

@@ -157,6 +157,27 @@ def test_swin(window: tuple[int, int]) -> None:
     assert np.array_equal(of(module()).reshape(ours.shape), ours)
 
 
+@pytest.mark.parametrize("window", [(8, 8), (3, 5)])
+def test_clap(window: tuple[int, int]) -> None:
+    """The audio encoder: Swin's windows, on a picture of time and frequency."""
+    import transformers
+    from transformers.models.clap.modeling_clap import ClapAudioSelfAttention
+
+    module = ClapAudioSelfAttention(transformers.ClapAudioConfig(), 12, 3, window)
+    index = posref.relative_position_index(window)
+    assert np.array_equal(of(module.relative_position_index), index)
+    table, states, seen = filled(module.relative_position_bias_table), torch.zeros(1, len(index), 12), []
+    with torch.no_grad():  # states of 0 leave the bias alone in the logits
+        for projection in (module.query, module.key):
+            projection.bias.zero_()
+        seen.append(module(states, output_attentions=True)[1])
+    logits = posref.indexed_bias(table, index)
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    # the exponential of a difference below 10, a sum of 64 terms, a quotient
+    np.testing.assert_allclose(of(seen[0])[0], weights, rtol=100 * EPS)
+
+
 @pytest.mark.parametrize(("window", "pretrained"), [((4, 4), (0, 0)), ((3, 5), (0, 0)), ((6, 6), (4, 4))])
 def test_swin_v2(window: tuple[int, int], pretrained: tuple[int, int]) -> None:
     import transformers

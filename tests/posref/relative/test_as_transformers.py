@@ -173,6 +173,33 @@ def test_xlnets_scores() -> None:
     scored(theirs, q, k, table, rows, content_bias=u, position_bias=v)
 
 
+def test_vits_has_no_row_beyond_its_window() -> None:
+    """Shaw's keys and values within 4 tokens; further away there is none of either, where Shaw has the last one."""
+    module = modeling("vits").VitsAttention(configured("vits", "VitsConfig", hidden_size=3 * D, num_attention_heads=3))
+    module.eval()
+    x = normal(2, 11, 3 * D)
+    with torch.no_grad():
+        out, weights = module(x, output_attentions=True)
+        q, k, v = (
+            array(layer(x).view(2, 11, 3, D).transpose(1, 2)) for layer in (module.q_proj, module.k_proj, module.v_proj)
+        )
+    of_keys, of_values = array(module.emb_rel_k)[0], array(module.emb_rel_v)[0]
+
+    def attended(outside: str) -> Any:
+        rows = relative_index(apart(11, 11), 4, 4, outside=outside)
+        logits = relative_scores(q, k, of_keys, rows)
+        w = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        w /= w.sum(axis=-1, keepdims=True)
+        heads = w @ v + relative_values(w, of_values, rows)
+        joined = heads.transpose(0, 2, 1, 3).reshape(2, 11, 3 * D)
+        return w, joined @ array(module.out_proj.weight).T + array(module.out_proj.bias)
+
+    # float32 of some 50 operations on numbers near 1
+    for ours, theirs in zip(attended("none"), (weights, out), strict=True):
+        np.testing.assert_allclose(array(theirs), ours, rtol=0, atol=1e-6)
+    assert np.abs(attended("clip")[1] - array(out)).max() > 1e-3
+
+
 def test_speecht5_has_one_row_less_on_the_right() -> None:
     embedding = randomised(modeling("speecht5").SpeechT5RelativePositionalEncoding(D, max_length=4))
     theirs = array(embedding(torch.zeros(1, 11, 1)))

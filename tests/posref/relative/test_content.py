@@ -249,6 +249,26 @@ def test_the_class_token_has_numbers_of_its_own() -> None:
     assert (paper[..., 1:, 0] == (b + d)[:, None]).all()
 
 
+def tupe(q: Any, k: Any, pos_q: Any, pos_k: Any, v: Any, bias: Any, d: int) -> Any:
+    """Weights and values by eq. 6 and 7 of TUPE, term by term."""
+    logits = (np.einsum("hid,hjd->hij", q, k) + np.einsum("hid,hjd->hij", pos_q, pos_k)) / np.sqrt(2 * d) + bias
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)) @ v
+
+
+def test_untied_positions_stand_beside_the_content() -> None:
+    """TUPE-A and TUPE-R: attention of both side by side has the scale 1 / sqrt(2 d) by itself."""
+    q, k, pos_q, pos_k, v = DRAW.normal(size=(5, 3, 7, 4))
+    relative = DRAW.normal(size=(3, 7, 7))
+    both = np.concatenate([q, pos_q], axis=-1), np.concatenate([k, pos_k], axis=-1)
+    for bias in (np.zeros((3, 7, 7)), relative):
+        expected = tupe(q, k, pos_q, pos_k, v, bias, 4)
+        np.testing.assert_allclose(attention(*both, v, bias=bias), expected, rtol=0, atol=ROUNDING)
+        assert np.abs(attention(*both, v, bias=bias, scale=0.5) - expected).max() > 0.01  # 1 / sqrt(d)
+        tied = np.concatenate([k, q], axis=-1)
+        assert np.abs(attention(both[0], tied, v, bias=bias) - expected).max() > 0.01
+
+
 def decomposes(bias: Callable[..., Any]) -> None:
     @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.booleans())
     def check(height: int, width: int, times: int, of_queries: bool) -> None:
