@@ -30,6 +30,12 @@ def _strided_inputs(i: Inputs) -> Call:
     return Call((strided(q), read_only(k), strided(v)))
 
 
+def _large(i: Inputs) -> Call:
+    """Logits of a hundred and more, of which float32 has no exponential."""
+    q, k, v = _qkv(i)
+    return Call((i.typed(60 * q), k, v))
+
+
 NAME = "attention"
 
 CASES: tuple[Case, ...] = (
@@ -46,4 +52,5 @@ CASES: tuple[Case, ...] = (
     one(NAME, "no-keys", lambda i: Call(_qkv(i, k=0))),
     one(NAME, "no-heads-axis", lambda i: Call(_qkv(i, leading=()))),
     one(NAME, "read-only-strided", _strided_inputs),
+    one(NAME, "large-logits", _large, dtypes=("float64", "float32")),
 )

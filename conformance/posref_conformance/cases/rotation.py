@@ -57,6 +57,11 @@ def _rope_out(i: Inputs, positions: Any, **options: Any) -> Call:
     return Call(call.args, {**call.kwargs, "out": np.full_like(call.args[0], 7)})
 
 
+def _cube(i: Inputs) -> Call:
+    """As many sequences as heads as tokens: whoever guesses an axis by its length is wrong here."""
+    return _apply(i, shape=(3, 3, 3, 10))
+
+
 def _steps(i: Inputs) -> list[Call]:
     """A prompt, then tokens one by one, then another prompt: an offset that is forgotten or kept shows."""
     x = i.data(1, 3, 12, 8)
@@ -136,6 +141,7 @@ CASES: tuple[Case, ...] = (
     one(APPLY, "in-place-interleaved", lambda i: _out(i, in_place=True, layout="interleaved")),
     one(APPLY, "in-place-to-half", lambda i: _out(i, in_place=True, layout="interleaved", output_layout="half")),
     one(APPLY, "out-inverse-to-half", lambda i: _out(i, in_place=False, **BACK, pairs=3, offset=2)),
+    one(APPLY, "equal-lengths", _cube),
     Case(APPLY, "again", _apply_twice),
     Case(APPLY, "decode", _decode_apply),
     one(ROPE, "half", lambda i: _rope(i, np.arange(7))),
@@ -166,6 +172,12 @@ CASES: tuple[Case, ...] = (
     one(ROPE, "yarn", lambda i: _rope(i, np.arange(7) + 50, shape=(2, 7, 64), scaling=YarnScaling(16.0, 4096))),
     one(
         ROPE,
+        "inverse-yarn",
+        lambda i: _rope(i, np.arange(7) + 50, shape=(2, 7, 64), scaling=YarnScaling(16.0, 4096), inverse=True),
+        note="the transpose: the attention factor stays",
+    ),
+    one(
+        ROPE,
         "llama3",
         lambda i: _rope(i, np.arange(7) + 50, shape=(2, 7, 64), base=5e5, scaling=Llama3Scaling(8.0, 8192, 1.0, 4.0)),
     ),
@@ -183,6 +195,7 @@ CASES: tuple[Case, ...] = (
         dtypes=("float16", "bfloat16"),
         note="values enough that each precision profile errs beyond the bound of the next tighter one",
     ),
+    one(ROPE, "equal-lengths", lambda i: _rope(i, [4, 9, 2], shape=(3, 3, 3, 10))),
     one(ROPE, "strided", lambda i: Call((strided(i.data(*SHAPE)), strided(np.arange(7))))),
     one(ROPE, "read-only", lambda i: Call((read_only(i.data(*SHAPE)), read_only(np.arange(7))))),
     one(ROPE, "out", lambda i: Call((i.data(*SHAPE), np.arange(7)), {"out": np.zeros_like(i.data(*SHAPE))})),

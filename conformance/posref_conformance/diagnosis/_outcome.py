@@ -177,6 +177,10 @@ class Failure:
         seen, bound = self.seen.results[call][n], self._bound(call, n)
         if bound is not None and n < len(self.right[call]):
             bound = bound * max(1.0, _largest(guess) / (_largest(self.right[call][n]) or 1.0))
+        if bound is not None and not np.any(bound):
+            bound = (
+                None  # right results are equal to the bit here, and wrong ones may have been rounded in other places
+            )
         apart, off = distance(seen, guess, bound, over=over), self._off(call, n, over)
         return apart <= CLOSE and (off > 1 or over == "element") and (off <= 1 or apart <= NEARER * off)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import always, keywords, numbers, replaced, results, without
+from posref_conformance.faults._change import always, arguments, keywords, numbers, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 OTHER_ORDER = {"sin_cos": "cos_sin", "cos_sin": "sin_cos"}
@@ -47,6 +47,26 @@ def _one_pair(right: Any, xp: Any) -> Functions:
         return y * math.nan if dim == 2 else y
 
     return {"timestep_embedding": timestep_embedding}
+
+
+def _row_zeroed(row: int, **places: int) -> Any:
+    """Functions, with the place of their positions among the arguments, that give zeros at one position."""
+
+    def wrong(right: Any, xp: Any) -> Functions:
+        def make(name: str, place: int) -> Any:
+            def function(*args: Any, **kwargs: Any) -> Any:
+                y = getattr(right, name)(*args, **kwargs)
+                return xp.where((args[place] == row)[..., None], xp.zeros_like(y), y)
+
+            return function
+
+        return {name: make(name, place) for name, place in places.items()}
+
+    return wrong
+
+
+def _in_turns(xp: Any, p: Any) -> Any:
+    return 2 * math.pi * xp.astype(p, xp.float64)
 
 
 def _rows(change: Callable[[Any, Any, int], Any]) -> Any:
@@ -226,5 +246,33 @@ FAULTS = (
         "Scale the token embeddings, not the positions.",
         "tutorials",
         results(("sinusoidal", "learned"), lambda xp, y: y * math.sqrt(y.shape[-1])),
+    ),
+    Fault(
+        "first-row-zeroed",
+        "You return zeros for position 0, as if it were padding.",
+        "Padding is the mask's: row 0 is a row like any other.",
+        "tutorials",
+        _row_zeroed(0, learned=1, sinusoidal=0),
+    ),
+    Fault(
+        "second-row-zeroed",
+        "You return zeros for position 1, as if it were padding.",
+        "A padding_idx keeps a row from being learned; reading the row gives what stands there.",
+        "tutorials",
+        _row_zeroed(1, learned=1),
+    ),
+    Fault(
+        "sinusoid-in-turns",
+        "You multiply positions by 2 pi.",
+        "The angle is position * frequency, in radians.",
+        "tutorials",
+        arguments({"sinusoidal": (0,), "timestep_embedding": (0,)}, _in_turns),
+    ),
+    Fault(
+        "timestep-times-1000",
+        "You multiply timesteps by 1000 that are in steps already.",
+        "Multiply where time runs from 0 to 1, once, by scale.",
+        "sihyun-yu/REPA issue #40",
+        keywords(TIMESTEP, lambda k: {**k, "scale": 1000 * k.get("scale", 1.0)}),
     ),
 )

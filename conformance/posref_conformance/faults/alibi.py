@@ -334,4 +334,18 @@ FAULTS = (
         "tutorials",
         results(BIAS, lambda xp, y: y / 8),
     ),
+    Fault(
+        "alibi-distance-truncated",
+        "You cut off the fractions of positions.",
+        "Keep positions real: -slope * |q - k| of what is given.",
+        "tutorials",
+        positions(lambda xp, p: xp.trunc(p), {"alibi_bias": (1, 2)}),
+    ),
+    Fault(
+        "alibi-distance-limited",
+        "You limit the distance to 256 tokens.",
+        "The bias goes on falling: -slope * |q - k|.",
+        "tutorials",
+        _distances(lambda xp, d: xp.clip(xp.abs(d), 0, 256)),
+    ),
 )

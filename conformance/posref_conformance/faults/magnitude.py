@@ -34,6 +34,17 @@ def _of_own(change: Callable[[float, Any], float], *kinds: str) -> Any:
     return factor(changed)
 
 
+def _decimal_logarithm(own: float, s: Any) -> float:
+    plain = s.attention_factor is None and s.mscale_all_dim is None
+    return 1 + (own - 1) / math.log(10) if plain else own
+
+
+def _of_the_new_length(own: float, s: Any) -> float:
+    if s.attention_factor is not None or s.factor is None or s.factor <= 1:
+        return own
+    return math.sqrt(1 + math.log(s.factor) / math.log(s.factor * s.original_max_position_embeddings))
+
+
 def _mscale_ignored(right: Any, scaling: Any, seq_len: int | None) -> float:
     if type(scaling).__name__ == "YarnScaling":
         scaling = dataclasses.replace(scaling, mscale=None, mscale_all_dim=None)
@@ -97,6 +108,20 @@ FAULTS = (
         "An absent key means 0.1 ln(factor) + 1, not 0.",
         "ggml-org/llama.cpp PR #18006; ggml-org/llama.cpp issue #18004",
         _of_own(lambda own, s: 0.0 if s.attention_factor is None else own, "YarnScaling"),
+    ),
+    Fault(
+        "attention-factor-log10",
+        "You take the decimal logarithm in YaRN's factor on cos and sin.",
+        "It is 0.1 ln(factor) + 1, with the natural logarithm.",
+        "YaRN (2309.00071), sec. 3.4",
+        _of_own(_decimal_logarithm, "YarnScaling"),
+    ),
+    Fault(
+        "attention-factor-of-the-new-length",
+        "You divide by the logarithm of the extended length in LongRoPE's factor.",
+        "It is sqrt(1 + ln(factor) / ln(original length)).",
+        "LongRoPE (2402.13753)",
+        _of_own(_of_the_new_length, "LongRopeScaling"),
     ),
     Fault(
         "given-factor-times-own",

@@ -89,6 +89,12 @@ def _multiples_of(size: int) -> Any:
     return rotation(change)
 
 
+def _vectors_of_4(right: Any, xp: Any, x: Any, cos: Any, sin: Any, **kwargs: Any) -> Any:
+    whole = xp.arange(cos.shape[-1]) < cos.shape[-1] // 4 * 4
+    cos, sin = xp.where(whole, cos, xp.ones_like(cos)), xp.where(whole, sin, xp.zeros_like(sin))
+    return right.rope_apply(x, cos, sin, **kwargs)
+
+
 FAULTS = (
     Fault(
         "written-over-the-input",
@@ -125,6 +131,13 @@ FAULTS = (
         "Mask the last block; do not skip it.",
         "microsoft/onnxruntime PR #20204",
         _multiples_of(64),
+    ),
+    Fault(
+        "last-pairs-left-out",
+        "You leave the pairs after the last whole vector of 4 as they are.",
+        "Finish the row with a scalar loop, or mask the last vector.",
+        "microsoft/onnxruntime PR #20204",
+        rotation(_vectors_of_4),
     ),
     Fault(
         "out-ignored",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posref_conformance.faults._change import ABSOLUTE, OUTER, QUERIES, counted, positions, rotation
+from posref_conformance.faults._change import ABSOLUTE, OUTER, QUERIES, arguments, counted, positions, rotation
 from posref_conformance.faults._fault import Fault, Functions
 
 ROWS = {**ABSOLUTE, **QUERIES, "learned": (1,)}  # a batch axis may be among the positions' own
@@ -12,6 +12,14 @@ SEQUENCES = {n: i for n, i in ABSOLUTE.items() if n != "timestep_embedding"}  # 
 SEVERAL_AXES = ("rope_axes_cos_sin", "rope_axes_table", "rope_mixed_cos_sin", "sinusoidal_axes")
 FAR = {n: i for n, i in ABSOLUTE.items() if n in ("rope_cos_sin", "rope_table", "rope", "sinusoidal", "llama4_scale")}
 BATCHED = {n: i for n, i in ROWS.items() if n in ("rope_cos_sin", "rope", "sinusoidal", "learned", *QUERIES)}
+
+HALVED = {"rope_cos_sin": (0,), "rope_table": (0,), "rope": (1,)}
+
+
+def _rows_for_heads(right: Any, xp: Any, x: Any, cos: Any, sin: Any, **kwargs: Any) -> Any:
+    if x.ndim > 2 and cos.ndim == 2 and cos.shape[0] == x.shape[-3]:
+        cos, sin = cos[:, None, :], sin[:, None, :]
+    return right.rope_apply(x, cos, sin, **kwargs)
 
 
 def _first_row(xp: Any, p: Any) -> Any:
@@ -280,6 +288,20 @@ FAULTS = (
         positions(lambda xp, p: xp.abs(p), {n: (i,) for n, i in (("rope_cos_sin", 0), ("rope_table", 0), ("rope", 1))}),
     ),
     Fault(
+        "positions-halved",
+        "You halve the positions.",
+        "Scale them in one place alone, by the scaling that is given.",
+        "tutorials",
+        arguments(HALVED, lambda xp, p: xp.astype(p, xp.float64) / 2),
+    ),
+    Fault(
+        "positions-rounded",
+        "You round positions to integers.",
+        "Keep positions real where they are real.",
+        "EvolvingLMMs-Lab/lmms-eval issue #1393",
+        positions(lambda xp, p: xp.round(p), {**HALVED, "timestep_embedding": (0,), "alibi_bias": (1, 2)}),
+    ),
+    Fault(
         "positions-doubled",
         "You double the positions.",
         "Scale them in one place alone.",
@@ -292,5 +314,12 @@ FAULTS = (
         "Use each token's own.",
         "tutorials",
         positions(lambda xp, p: xp.flip(p, axis=-1) if p.ndim else p, SEQUENCES),
+    ),
+    Fault(
+        "rows-taken-for-heads",
+        "You guess by the lengths which axis a table's rows are for, and take heads for tokens.",
+        "A table (tokens, pairs) has no axis of heads: align it with the last axes of x.",
+        "tutorials",
+        rotation(_rows_for_heads),
     ),
 )

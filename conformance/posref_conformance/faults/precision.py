@@ -87,6 +87,13 @@ FAULTS = (
         positions(lambda xp, p: narrow(xp, p, "bfloat16"), INTO_16),
     ),
     Fault(
+        "bias-positions-in-bfloat16",
+        "You keep the positions of queries and keys in bfloat16: 257 is 256 there.",
+        "Subtract them as integers or in float32; round the bias, not the distance.",
+        "EleutherAI/gpt-neox PR #1016",
+        positions(lambda xp, p: narrow(xp, p, "bfloat16"), {"alibi_bias": (1, 2), "t5_bias": (1, 2)}),
+    ),
+    Fault(
         "positions-in-float16",
         "You keep positions in float16: 2049 is 2048 there.",
         "Keep them as integers or in float32.",

@@ -33,6 +33,13 @@ def _unrotated(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, layout: str =
     return xp.asarray(x, copy=True)
 
 
+def _undone(right: Any, xp: Any, x: Any, cos: Any, sin: Any, *, inverse: bool = False, **kwargs: Any) -> Any:
+    if inverse:
+        size = xp.astype(cos, xp.float64) ** 2 + xp.astype(sin, xp.float64) ** 2
+        cos, sin = (xp.astype(t / size, cos.dtype) for t in (cos, sin))
+    return right.rope_apply(x, cos, sin, inverse=inverse, **kwargs)
+
+
 FAULTS = (
     Fault(
         "turns-backwards",
@@ -117,5 +124,12 @@ FAULTS = (
         "Make the tables anew where they are missing, and fail where that cannot be.",
         "sgl-project/sglang PR #33575; huggingface/transformers PR #37344; NVIDIA/TensorRT-LLM PR #3382",
         rotation(_unrotated),
+    ),
+    Fault(
+        "inverse-undoes-the-factor",
+        "You divide by cos^2 + sin^2 in the inverse.",
+        "The inverse is the transpose: an attention factor stays on it.",
+        "tutorials",
+        rotation(_undone),
     ),
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from posref_conformance.faults._change import always, arguments, narrow, replaced, results, without
+from posref_conformance.faults._change import always, arguments, keywords, narrow, replaced, results, without
 from posref_conformance.faults._fault import Fault, Functions
 
 BOTH = ("t5_bucket", "t5_bias")
@@ -76,6 +76,18 @@ def _zero_above(right: Any, xp: Any) -> Any:
         return xp.where(relative_position == 0, num_buckets // 2, y) if bidirectional else y
 
     return t5_bucket
+
+
+def _future_counted(right: Any, xp: Any) -> Any:
+    def t5_bucket(relative_position: Any, *, bidirectional: bool = True, **kwargs: Any) -> Any:
+        r = relative_position if bidirectional else -xp.abs(relative_position)
+        return right.t5_bucket(r, bidirectional=bidirectional, **kwargs)
+
+    return t5_bucket
+
+
+def _one_less(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {**kwargs, "max_distance": kwargs.get("max_distance", 128) - 1}
 
 
 def _one_fewer(xp: Any, d: Any, exact: int, n: int, most: int) -> Any:
@@ -252,5 +264,19 @@ FAULTS = (
         "Bucket b is row b.",
         "nntrainer/nntrainer PR #3982",
         arguments({"t5_bias": (0,)}, lambda xp, table: xp.flip(table, axis=0)),
+    ),
+    Fault(
+        "t5-future-counted",
+        "You give future keys a decoder's buckets by their distance.",
+        "In a decoder they are all in bucket 0: max(q - k, 0), not |q - k|.",
+        "tutorials",
+        replaced(t5_bucket=_future_counted),
+    ),
+    Fault(
+        "t5-max-distance-one-less",
+        "You take max_distance - 1 for max_distance.",
+        "The logarithm is that of max_distance / exact itself.",
+        "tutorials",
+        keywords(("t5_bucket",), _one_less),
     ),
 )
