@@ -42,7 +42,8 @@ def _planted(fault: Fault, function: str, arrays: str, dtype: str = "float32") -
 
 # --- planted faults -------------------------------------------------------------------------------------------------
 
-SAMPLE = [f for n, f in enumerate(FAULTS.values()) if n % 4 == 0 and not f.needs]
+UNSEEN = ("positions-in-float32",)  # which float64 alone shows
+SAMPLE = [f for n, f in enumerate(FAULTS.values()) if n % 4 == 0 and not f.needs and f.id not in UNSEEN]
 
 
 def test_the_first_named_is_the_planted_one() -> None:

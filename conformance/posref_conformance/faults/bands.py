@@ -35,7 +35,7 @@ def _rounded_inwards(s: Any, dim: int, low: float, high: float) -> tuple[float, 
 def _blend_reversed(w: float, s: Any) -> float:
     turns = s.original_max_position_embeddings * w / TURN
     share = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor)
-    return (1 - share) * w + share * w / float(s.factor)
+    return float((1 - share) * w + share * w / s.factor)
 
 
 def _bands_exchanged(xp: Any, w: Any, s: Any, dim: int, base: float, seq_len: Any) -> Any:
