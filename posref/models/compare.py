@@ -161,7 +161,7 @@ def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison, wrapped to the console's width."""
     line = Lines(console, max(map(len, FRAMEWORKS)) + 1)
     first = comparison.readings[FIRST]
-    line("no model_type" if first.model_type is None else f"model_type {first.model_type}", "bold")
+    line("no model_type" if first.model_type is None else f"model_type {first.model_type[:200]}", "bold")
     if not comparison.differences:
         line("no rotation of text to compare")
     for index in sorted({difference.encoding for difference in comparison.differences}):

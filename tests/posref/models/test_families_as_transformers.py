@@ -193,6 +193,29 @@ def test_queries_that_grow_where_nothing_rotates():
     assert read_config({**values, "attn_temperature_tuning": False}).encodings[1:] == ()
 
 
+@pytest.mark.parametrize(("number", "tuned"), [(4, True), (1, True), (0, False)])
+def test_llama_4_as_it_was_published(number, tuned):
+    """Scout's and Maverick's files have attn_temperature_tuning 4, and the model's code asks whether it is true."""
+    values = small("llama4_text", floor_scale=4, attn_scale=0.3)
+    answer = read_config({**values, "attn_temperature_tuning": number})
+    assert answer.encodings == read_config({**values, "attn_temperature_tuning": tuned}).encodings
+    assert [e.encoding for e in answer.encodings[1:]] == ["llama4-temperature"] * tuned
+    assert f"unusual: attn_temperature_tuning is {number}, a number; any but 0 is read as true" in answer.notes
+    with pytest.raises(TypeError, match="attn_temperature_tuning must be true or false, got '4'"):
+        read_config({**values, "attn_temperature_tuning": "4"})
+
+
+@pytest.mark.parametrize("theta", [{}, {"rope_theta": 25000.0}])
+def test_fuyu_s_text_beside_the_rest(theta):
+    """Adept's file has no text_config; transformers' class makes it of the keys beside."""
+    values = {"model_type": "fuyu", "hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 3, **theta}
+    text = config_of(values).text_config
+    (encoding,) = read_config(values).encodings
+    assert frequency_error(encoding, inv_freq_of(rotary_class(text)(text))) <= 1
+    assert (encoding.layers, encoding.head_dim, encoding.rotary_dim) == ((0, 1, 2), 32, 16)
+    assert encoding.base == text.rope_parameters["rope_theta"]
+
+
 def test_roformer():
     from transformers.models.roformer.modeling_roformer import (
         RoFormerSelfAttention,

@@ -185,3 +185,14 @@ def test_minimax_rotates_more_than_the_file_says():
     keys = {"model_type": "minimax", **SHAPE}
     assert any("rotary_dim 64" in note for note in notes(read_config({**keys, "rotary_dim": 64}), "contradictory"))
     assert not notes(read_config({**keys, "rotary_dim": 128}), "contradictory")
+
+
+def test_florence_2_as_it_was_published():
+    """Microsoft's own code calls BART's text model florence2_language; its tower is of a kind that is not read."""
+    text = {"model_type": "florence2_language", "d_model": 768, "encoder_layers": 6, "max_position_embeddings": 1024}
+    answer = read_config({"model_type": "florence2", "text_config": text, "vision_config": {"model_type": "davit"}})
+    assert [(e.encoding, e.component, e.stack) for e in answer.encodings] == [
+        ("learned", "text", "encoder"),
+        ("learned", "text", "decoder"),
+    ]
+    assert notes(answer, "not known yet") == ["not known yet: vision: model_type 'davit'"]
