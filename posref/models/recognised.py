@@ -225,6 +225,19 @@ def _swin(config: Block) -> list[Encoding]:
     return list(config.reading.readers[kind](config))
 
 
+def _published_by_its_makers(config: Block) -> list[Encoding]:
+    """Meta's and Mistral's own ``params.json``: weights as they were trained, with interleaved pairs."""
+    for key in ("use_scaled_rope", "yarn"):
+        if config.raw(key):
+            config.note("not known yet", f"text: {key} in a file of the makers' own format")
+            return []
+    if config.raw("vision_encoder"):
+        config.note("not known yet", "vision: vision_encoder in a file of the makers' own format")
+    names = {"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers"}
+    sizes = {ours: config.raw(theirs) for ours, theirs in names.items()}
+    return PlainRope(layout="interleaved")(config.replaced({**config.values, **sizes}))
+
+
 # the keys, then the family -> a reader of its own, or None for the family's
 SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] = {
     ("global_rope_theta", "local_rope_theta", "modernbert"): None,
@@ -248,6 +261,7 @@ SIGNS: dict[tuple[str, ...], Reader | Callable[[Block], list[Encoding]] | None] 
     ("relative_attention_num_buckets", "hidden_size", "num_hidden_layers", "mpnet"): None,
     ("rotary_dim", "n_embd", "n_head", "n_layer", "gptj"): None,
     ("n_positions", "n_embd", "n_head", "n_layer", "gpt2"): None,
+    ("dim", "n_heads", "n_layers", "rope_theta", "Llama's or Mistral's own format"): _published_by_its_makers,
     ("query_pre_attn_scalar", "attn_logit_softcapping", "gemma2"): None,
     ("query_pre_attn_scalar", "sliding_window", "gemma3_text"): None,
     ("pretrained_window_sizes", "depths", "swinv2"): None,

@@ -196,3 +196,26 @@ def test_florence_2_as_it_was_published():
         ("learned", "text", "decoder"),
     ]
     assert notes(answer, "not known yet") == ["not known yet: vision: model_type 'davit'"]
+
+
+def test_the_makers_own_format_is_of_interleaved_weights():
+    """Meta's and Mistral's params.json go with weights that no conversion to transformers has permuted."""
+    params = {"dim": 4096, "n_heads": 32, "n_kv_heads": 8, "n_layers": 2, "rope_theta": 1e6}
+    (rope,) = read_config(params).encodings
+    assert (rope.layout, rope.output_layout, rope.head_dim, rope.layers, rope.base) == (
+        *("interleaved", "interleaved"),
+        *(128, (0, 1), 1e6),
+    )
+    answer = read_config({**params, "vision_encoder": {"hidden_size": 1024}})
+    assert len(answer.encodings) == 1
+    assert notes(answer, "not known yet") == [
+        "not known yet: vision: vision_encoder in a file of the makers' own format"
+    ]
+    (rope,) = read_config({**params, "dim": 5120, "head_dim": 128, "use_scaled_rope": False}).encodings
+    assert (rope.layout, rope.head_dim) == ("interleaved", 128)
+    for more in ({"use_scaled_rope": True}, {"yarn": {"factor": 16}}):
+        answer = read_config({**params, **more})
+        assert answer.encodings == ()
+        assert notes(answer, "not known yet") == [
+            f"not known yet: text: {next(iter(more))} in a file of the makers' own format"
+        ]
