@@ -35,6 +35,7 @@ from posref.relative.gates import bias_gate, reset_cls
 from posref.relative.gathered import relative_bias, relative_scores, relative_values
 from posref.relative.householder import path_scores
 from posref.relative.rows import relative_index, relative_shift
+from posref.relative.untied import untied_scores
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
 from posref.rotary.axis_maps import rope_axis_map
 from posref.rotary.channelwise import rope_apply_channels
@@ -154,6 +155,7 @@ __all__ = [
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "untied_scores",
     "xpos_scale",
 ]
 

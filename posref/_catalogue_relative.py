@@ -105,17 +105,21 @@ RELATIVE: tuple[Encoding, ...] = (
     Encoding(
         "tupe",
         "relative",
-        "TUPE: the class token without a place",
-        ("reset_cls", "t5_bias"),
-        r"\mathrm{reset}_\theta\bigl(p_i U^Q \cdot p_j U^K / \sqrt{2 d} + b_{j - i}\bigr)",
-        "Ke et al., Rethinking Positional Encoding in Language Pre-training (2006.15595), eq. 10 and 11; code of guolinke/TUPE",
+        "TUPE: untied positions, and the class token without a place",
+        ("untied_scores", "reset_cls", "t5_bias"),
+        r"q_i \cdot k_j / \sqrt{2 d} + \mathrm{reset}_\theta\bigl(p_i U^Q \cdot p_j U^K / \sqrt{2 d} + b_{j - i}\bigr)",
+        "Ke et al., Rethinking Positional Encoding in Language Pre-training (2006.15595), eq. 7 to 11; code of guolinke/TUPE",
         "TUPE-A, TUPE-R",
         (
             (
                 "tupe-a, before the reset",
-                "attention of [q, p U^Q] and [k, p U^K] side by side: its scale is 1 / sqrt(2 d)",
+                "untied_scores(q, k, pos_q=pos_q, pos_k=pos_k); or attention of [q, pos_q] and [k, pos_k] side by side",
             ),
-            ("tupe-r, paper", "reset_cls((p U^Q) @ (p U^K).mT / sqrt(2 d) + t5_bias(...), from_cls, to_cls)"),
+            ("tupe-a", "untied_scores(q, k) + reset_cls(untied_scores(pos_q, pos_k), from_cls, to_cls)"),
+            (
+                "tupe-r, paper",
+                "untied_scores(q, k) + reset_cls(untied_scores(pos_q, pos_k) + t5_bias(...), from_cls, to_cls)",
+            ),
             ("tupe-r, code", "reset_cls of each of the two, each with its own numbers, and their sum"),
         ),
         (

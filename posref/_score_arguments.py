@@ -89,6 +89,22 @@ def disentangled(
         )
 
 
+def untied(q: tuple[int, ...], k: tuple[int, ...], positions: dict[str, tuple[int, ...]]) -> None:
+    """Refuse shapes that do not fit each other in untied scores, and one side's positions without the other's."""
+    scores_shape(q, k)
+    if len(positions) == 1:
+        raise ValueError(f"pos_q and pos_k must be given both or neither, got {next(iter(positions))} alone")
+    for name, shape in positions.items():
+        wanted = tuple((q if name == "pos_q" else k)[-2:])
+        if len(shape) < 2 or tuple(shape[-2:]) != wanted:
+            raise ValueError(f"{name} must end in {wanted}, as {name[-1]} does, got shape {tuple(shape)}")
+    try:
+        np.broadcast_shapes(q[:-2], k[:-2], *(shape[:-2] for shape in positions.values()))
+    except ValueError:
+        shapes = ", ".join(str(tuple(s)) for s in (q, k, *positions.values()))
+        raise ValueError(f"q, k, pos_q and pos_k must have leading axes that broadcast, got {shapes}") from None
+
+
 def decomposed(
     q: tuple[int, ...], tables: dict[str, tuple[int, ...]], q_size: Sequence[int], k_size: Sequence[int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -48,6 +48,7 @@ from posref_array.rotary import (
     rope_softmax_factor,
     rope_table,
 )
+from posref_array.untied import untied_scores
 from posref_array.weights import rope_permute_weight
 from posref_array.windows import indexed_bias, relative_position_index
 from posref_array.xpos import xpos_scale
@@ -124,5 +125,6 @@ __all__ = [
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "untied_scores",
     "xpos_scale",
 ]

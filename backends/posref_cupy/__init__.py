@@ -48,6 +48,7 @@ from posref_cupy.relative import (
 )
 from posref_cupy.resampling import resample_table
 from posref_cupy.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
+from posref_cupy.untied import untied_scores
 from posref_cupy.weights import rope_permute_weight
 from posref_cupy.windows import indexed_bias, relative_position_index
 from posref_cupy.xpos import xpos_scale
@@ -126,5 +127,6 @@ __all__ = [
     "t5_bucket",
     "timestep_embedding",
     "unavailable",
+    "untied_scores",
     "xpos_scale",
 ]

@@ -40,6 +40,7 @@ from posref_torch.relative import (
 )
 from posref_torch.resampling import resample_table
 from posref_torch.rotary import rope, rope_apply, rope_cos_sin, rope_inv_freq, rope_pixel_freq, rope_table
+from posref_torch.untied import untied_scores
 from posref_torch.weights import rope_permute_weight
 from posref_torch.windows import indexed_bias, relative_position_index
 from posref_torch.xpos import xpos_scale
@@ -117,5 +118,6 @@ __all__ = [
     "t5_bias",
     "t5_bucket",
     "timestep_embedding",
+    "untied_scores",
     "xpos_scale",
 ]

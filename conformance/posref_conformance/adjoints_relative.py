@@ -9,6 +9,7 @@ row of the table, and C' the same of the keys, from the transposed cotangent and
                            u, v: the two terms of q, summed over the queries
     disentangled           q: g k + C K                    k: g^T q + C' Q              K: C^T (q + Q_i)
                            Q: C'^T k, and C K in the rows Q_i of the queries' own places
+    untied                 q: g k   k: g^T q   and so with P for q and k: P_q: g P_k   P_k: g^T P_q
     grids                  one table of rows for each of the two axes, the cotangent being summed over the other
 
 All but the shift, which moves numbers, are sums of products: (n + 6) u of the sum of their magnitudes.
@@ -96,6 +97,13 @@ def _rows_of(a: Asked, name: str, g: Values, r: Any) -> tuple[Any, Callable[[Val
     return asked @ a[name], lambda x: np.asarray(transpose(asked) @ x)
 
 
+def _untied(a: Asked) -> Values:
+    """Each argument meets its partner alone."""
+    partner = {"q": "k", "k": "q", "pos_q": "pos_k", "pos_k": "pos_q"}[a.by]
+    g = a.g if a.by in ("q", "pos_q") else transpose(a.g)
+    return sum_to(g @ a[partner], a[a.by].shape)
+
+
 def _decomposed(a: Asked) -> Values:
     q, q_size, k_size = a["q"], a.given["q_size"], a.given["k_size"]
     g = a.g.reshape(*a.g.shape[:-2], *q_size, *k_size)
@@ -144,11 +152,16 @@ def _disentangled_scores(a: Asked) -> Gradient:
     return of_products(a, _disentangled, _scale(a, 1 / math.sqrt(a["q"].shape[-1] * (1 + terms))))
 
 
+def _untied_scores(a: Asked) -> Gradient:
+    return of_products(a, _untied, _scale(a, 1 / math.sqrt(2 * a["q"].shape[-1])))
+
+
 ADJOINTS: dict[str, Callable[[Asked], Gradient]] = {
     "relative_bias": lambda a: of_products(a, _bias),
     "relative_values": lambda a: of_products(a, _values),
     "relative_shift": _shift,
     "relative_scores": _relative_scores,
     "disentangled_scores": _disentangled_scores,
+    "untied_scores": _untied_scores,
     "decomposed_bias": lambda a: of_products(a, _decomposed),
 }

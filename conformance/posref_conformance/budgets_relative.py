@@ -9,10 +9,12 @@ rounded before; float64 counts twice, as the reference is float64 too. With sum|
     relative_scores     q + u and q + v, two or three such sums, their sum, the scale
                                                                                 (d + 6) u sum|.|          native: + 5 u_o sum|.|
     disentangled_scores up to four such sums, their sum, the scale              (d + 6) u sum|.|          native: + 5 u_o sum|.|
+    untied_scores       one or two such sums, their sum, the scale              (2 d + 4) u sum|.|        native: + 3.5 u_o sum|.|
     relative_index, relative_shift, deberta_bucket: equality
 
 native: products or sums that are rounded on the way, 2 u_o, and half of one for a tie; scores round q + u as well, and the terms
-once more where they meet and where they are scaled.
+once more where they meet and where they are scaled. Untied scores may be one product of 2 d channels, content beside position; in
+x's type a term is rounded, scaled and added, 3 u_o, and half of one for a tie.
 """
 
 from __future__ import annotations
@@ -77,6 +79,12 @@ def _disentangled(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -
     return sums(size, args[0].shape[-1] + 6, expected[0], dtypes[0], native=5.0)
 
 
+def _untied(call: Call, expected: list[NDArray[Any]], dtypes: list[str]) -> Bounds:
+    args, kwargs = magnitudes(call)
+    channels = args[0].shape[-1] * (2 if kwargs.get("pos_q") is not None else 1)
+    return sums(posref.untied_scores(*args, **kwargs), channels + 4, expected[0], dtypes[0], native=3.5)
+
+
 BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "relative_index": exact_equality,
     "relative_shift": exact_equality,
@@ -85,4 +93,5 @@ BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "relative_scores": _scores,
     "deberta_bucket": exact_equality,
     "disentangled_scores": _disentangled,
+    "untied_scores": _untied,
 }

@@ -97,6 +97,20 @@ def _disentangled(draw: Draw, dtype: str) -> Build:
     return build
 
 
+def _untied(draw: Draw, dtype: str) -> Build:
+    from hypothesis import strategies as st
+
+    q, k, d = (draw(st.integers(*bounds)) for bounds in ((0, 4), (0, 5), (1, 7)))
+    heads, placed = draw(st.sampled_from([(), (2,), (3, 1), (3, 2)])), draw(st.booleans())
+    options = options_of(draw, scale=[None, 1.0, 0.3])
+
+    def build(i: Inputs) -> Call:
+        args = i.data(3, 2, q, d), i.data(3, 1, k, d)
+        return Call(args, options | ({"pos_q": i.data(*heads, q, d), "pos_k": i.data(*heads, k, d)} if placed else {}))
+
+    return build
+
+
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Build]]] = {
     "relative_index": (WHOLE, _index),
     "relative_shift": (FLOATS, _shift),
@@ -105,4 +119,5 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Build]]] = {
     "relative_scores": (FLOATS, _scores),
     "deberta_bucket": (WHOLE, _bucket),
     "disentangled_scores": (FLOATS, _disentangled),
+    "untied_scores": (FLOATS, _untied),
 }

@@ -38,6 +38,7 @@ LIKE_FIRST = (  # the result has the first argument's type
     "relative_values",
     "relative_scores",
     "disentangled_scores",
+    "untied_scores",
     "position_mlp",
     "cosine_scale",
     "decomposed_bias",

@@ -87,9 +87,9 @@ def reset_cls(bias: ArrayLike, from_cls: ArrayLike, to_cls: ArrayLike) -> NDArra
     Notes
     -----
     Source: TUPE (2006.15595), eq. 10 and 11. Disagreement: the paper resets the sum of the absolute term and the relative one;
-    the authors' code resets each on its own, with numbers of its own, of which the model sees the sums. The absolute term is a
-    plain product, :math:`p_i U^Q \cdot p_j U^K / \sqrt{2 d}`; with the content's it is the product of queries and keys that have
-    both side by side, :func:`attention` of ``[q, p U^Q]`` and ``[k, p U^K]``.
+    the authors' code resets each on its own, with numbers of its own, of which the model sees the sums. The absolute term is
+    :func:`untied_scores` of the projected positions; the content's is added after the reset. Without a reset both terms are
+    the product of queries and keys that have them side by side, :func:`attention` of ``[q, pos_q]`` and ``[k, pos_k]``.
 
     Examples
     --------

@@ -28,6 +28,15 @@ def _relative_scores(
     return y / q.shape[-1] ** 0.5
 
 
+def _untied_scores(q: Any, k: Any, pos_q: Any, pos_k: Any) -> Any:
+    """One product of twice the channels."""
+    queries, keys = (
+        torch.cat([q, pos_q.expand(q.shape)], -1),
+        torch.cat([k.expand(2, 3, -1, -1), pos_k.expand(2, -1, -1, -1)], -1),
+    )
+    return torch.einsum("bhqd,bhkd->bhqk", queries, keys) / queries.shape[-1] ** 0.5
+
+
 def _bias_gate(projection: Any, const: Any) -> Any:
     a, b = projection.unflatten(-1, (2, 4)).sum(-1).sigmoid().unbind(-1)
     return a * (b * const[:, None] - 1) + 2
@@ -64,6 +73,7 @@ def _path_scores(q: Any, k: Any, w: Any, beta: Any, log_forget: Any) -> Any:
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "relative_scores": _relative_scores,
+    "untied_scores": _untied_scores,
     "bias_gate": _bias_gate,
     "cope_scores": _cope_scores,
     "path_scores": _path_scores,
@@ -90,4 +100,4 @@ def test_an_adjoint_is_what_autograd_makes_of_a_plain_formula(case: Case) -> Non
 
 
 def test_all_arguments_are_among_them() -> None:
-    assert len(ASKED) == 5 + 2 + 3 + 5
+    assert len(ASKED) == 5 + 4 + 2 + 3 + 5

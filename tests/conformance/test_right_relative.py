@@ -11,7 +11,7 @@ import pytest
 from posref_conformance.case import Case, one
 from posref_conformance.cases import CASES
 from posref_conformance.cases.content import _cope, _forget, _gate, _path
-from posref_conformance.cases.relative import _bias, _disentangled, _scores, _values
+from posref_conformance.cases.relative import _bias, _disentangled, _scores, _untied, _values
 
 torch = pytest.importorskip("torch", reason="needs the torch extra")
 MOST = 0.8
@@ -139,6 +139,29 @@ def test_disentangled_scores(ratios: Any, how: str, profile: str) -> None:
 
     far = one("disentangled_scores", "many", lambda i: _disentangled(i, -FAR))
     held(ratios, "disentangled_scores", disentangled_scores, profile, far)
+
+
+@pytest.mark.parametrize("profile", ["float32", "native"])
+@pytest.mark.parametrize("how", ["the sum scaled", "each term scaled", "the queries scaled", "one product"])
+def test_untied_scores(ratios: Any, how: str, profile: str) -> None:
+    def untied_scores(q: Any, k: Any, *, pos_q: Any = None, pos_k: Any = None, scale: float | None = None) -> Any:
+        kind, own = q.dtype, work(q, profile)
+        s = (2 * q.shape[-1]) ** -0.5 if scale is None else scale
+        pairs = [(x.to(own), y.to(own)) for x, y in ((q, k), (pos_q, pos_k)) if x is not None and y is not None]
+        if how == "one product":  # content beside position, as one head of twice the width
+            leading = torch.broadcast_shapes(*(x.shape[:-2] for pair in pairs for x in pair))
+            left, right = (
+                torch.cat([x.expand(*leading, *x.shape[-2:]) for x in side], dim=-1)
+                for side in zip(*pairs, strict=True)
+            )
+            return ((left @ right.mT) * s).to(kind)
+        if how == "the queries scaled":  # as the authors have it
+            return sum((x * s) @ y.mT for x, y in pairs).to(kind)
+        terms = [x @ y.mT for x, y in pairs]
+        return (sum(term * s for term in terms) if how == "each term scaled" else sum(terms) * s).to(kind)
+
+    many = one("untied_scores", "many", lambda i: _untied(i, 33, 47, d=64))
+    held(ratios, "untied_scores", untied_scores, profile, many)
 
 
 @pytest.mark.parametrize("profile", ["float32", "native"])

@@ -202,6 +202,7 @@ FAULTS: dict[str, Args] = {
     "t5_bias": {"max_distance": 127},
     "t5_bucket": {"max_distance": 8191},
     "timestep_embedding": {"max_period": float(np.nextafter(10000.0, 10001.0))},
+    "untied_scores": {"scale": 0.3},
     "xpos_scale": {"scale_base": float(np.nextafter(512.0, 513.0))},
 }
 

@@ -81,7 +81,7 @@ OF_OTHER_SIZE = {
     "alibi_slopes, rope_inv_freq, rope_axes_inv_freq, rope_pixel_freq": "a row of numbers",
     "length_scale, rope_attention_factor, rope_softmax_factor": "one number",
     "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp": "sums over data",
-    "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores": "the same",
+    "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores, untied_scores": "the same",
     "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "look-ups",
     "inkling_scale": "as log_n_scale",
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",

@@ -117,6 +117,12 @@ CALLS: dict[str, Args] = {
         "pos_k": DRAW.standard_normal((3, 10, 8)),
         "pos_q": DRAW.standard_normal((3, 10, 8)),
     },
+    "untied_scores": {
+        "q": X,
+        "k": DRAW.standard_normal((2, 3, 7, 8)),
+        "pos_q": DRAW.standard_normal((3, 5, 8)),
+        "pos_k": DRAW.standard_normal((3, 7, 8)),
+    },
     "decomposed_bias": {
         "q": X[..., :4, :],
         "height_table": DRAW.standard_normal((3, 8)),
@@ -208,6 +214,7 @@ def test_how_the_input_lies_in_memory_does_not_matter(function: str, change: Cal
         "relative_bias",
         "relative_scores",
         "disentangled_scores",
+        "untied_scores",
         "decomposed_bias",
         "cope_scores",
         "path_scores",

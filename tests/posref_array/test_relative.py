@@ -20,6 +20,7 @@ GOOD: Good = {
         "pos_k": floats(6, 4),
         "pos_q": floats(6, 4),
     },
+    "untied_scores": {"q": floats(3, 4), "k": floats(5, 4), "pos_q": floats(3, 4), "pos_k": floats(5, 4)},
 }
 INTEGERS = "index must be an array of integers, got type"
 
@@ -61,6 +62,17 @@ BAD: Bad = [
     ("disentangled_scores", {"p2c": "both"}, ValueError, "p2c must be one of 'code', 'paper', got 'both'"),
     ("disentangled_scores", {"p2p": True, "pos_k": None}, ValueError, "p2p must be False without both pos_k and pos_q"),
     ("disentangled_scores", {"scale": "1"}, TypeError, "scale must be a finite number, got '1'"),
+    ("untied_scores", {"q": whole(3, 4)}, TypeError, "q must be a floating array, got type"),
+    ("untied_scores", {"k": floats(5, 3)}, ValueError, r"q and k must be \(..., q, d\) and \(..., k, d\), got"),
+    (
+        "untied_scores",
+        {"pos_q": floats(5, 4)},
+        ValueError,
+        r"pos_q must end in \(3, 4\), as q does, got shape \(5, 4\)",
+    ),
+    ("untied_scores", {"pos_k": whole(5, 4)}, TypeError, "pos_k must be a floating array, got type"),
+    ("untied_scores", {"pos_k": None}, ValueError, "pos_q and pos_k must be given both or neither, got pos_q alone"),
+    ("untied_scores", {"scale": float("inf")}, ValueError, "scale must be a finite number, got inf"),
 ]
 ROWLESS = ("relative_bias", "relative_values", "relative_scores")
 

@@ -42,6 +42,10 @@ DIFFERENTIABLE: dict[str, tuple[Function, tuple[torch.Tensor, ...]]] = {
         lambda q, k, a, b: posref_torch.disentangled_scores(q, k, AWAY, pos_k=a, pos_q=b, p2p=True),
         (rand(2, 3, 5), rand(2, 4, 5), rand(6, 5), rand(2, 6, 5)),
     ),
+    "untied_scores": (
+        lambda q, k, a, b: posref_torch.untied_scores(q, k, pos_q=a, pos_k=b),
+        (rand(2, 3, 5), rand(2, 4, 5), rand(3, 5), rand(4, 5)),
+    ),
     "decomposed_bias": (
         lambda q, h, w: posref_torch.decomposed_bias(q, h, w, (2, 2), (1, 2)),
         (rand(2, 4, 3), rand(3, 3), rand(3, 3)),

@@ -99,6 +99,19 @@ def cope_scores(
     return result
 
 
+def untied_scores(q: Nested, k: Nested, pos_q: Nested, pos_k: Nested, scale: float | None) -> Nested:
+    if isinstance(q[0][0], list):  # heads
+        heads = zip(q, k, pos_q or [None] * len(q), pos_k or [None] * len(q), strict=True)
+        return [untied_scores(*head, scale) for head in heads]
+    s = 1 / mp.sqrt(2 * len(q[0])) if scale is None else mpf(scale)
+    placed = pos_q is not None
+
+    def score(i: int, j: int) -> Any:
+        return s * mp.fdot(q[i], k[j]) + (s * mp.fdot(pos_q[i], pos_k[j]) if placed else 0)
+
+    return [[score(i, j) for j in range(len(k))] for i in range(len(q))]
+
+
 def path_scores(
     q: Nested, k: Nested, w: Nested, beta: list[float], log_forget: list[float] | None, gate: str, scale: float | None
 ) -> Nested:
@@ -168,6 +181,14 @@ def path(note: str, seed: int, n: int, **others: Any) -> Case:
     return note, vectors | gates | {"log_forget": None, "gate": "plain", "scale": None} | others
 
 
+def untied(note: str, seed: int, q: list[int], k: list[int], placed: bool = True, scale: float | None = None) -> Case:
+    """Of the given shapes; with heads, positions for each."""
+    positions = (
+        {"pos_q": numbers(seed + 2, *q), "pos_k": numbers(seed + 3, *k)} if placed else {"pos_q": None, "pos_k": None}
+    )
+    return note, {"q": numbers(seed, *q), "k": numbers(seed + 1, *k)} | positions | {"scale": scale}
+
+
 def inkling(note: str, positions: Nested, length: int, alpha: float = 0.1) -> Case:
     return note, {"positions": positions, "length": length, "alpha": alpha}
 
@@ -215,6 +236,12 @@ CASES: dict[str, list[Case]] = {
             gate="scaled",
         ),
         path("a scale of its own", 1350, 3, scale=1.0),
+    ],
+    "untied_scores": [
+        untied("two heads, more keys than queries", 1360, [2, 3, 4], [2, 4, 4]),
+        untied("content alone, the same numbers", 1360, [2, 3, 4], [2, 4, 4], placed=False),
+        untied("a scale of its own", 1370, [2, 3], [3, 3], scale=1.0),
+        untied("one channel", 1380, [1, 1], [5, 1]),
     ],
     "inkling_scale": [
         inkling("around the length", AROUND, 4096),

@@ -13,6 +13,7 @@ from posref_conformance.cases.relative import PER_BATCH, ROWS, SOME
 SHORT = np.clip(np.arange(4)[None] - np.arange(3)[:, None], -2, 1) + 2  # 3 queries, 4 keys, 4 rows
 BIAS, VALUES, SHIFT = "relative_bias", "relative_values", "relative_shift"
 SCORES, DISENTANGLED, DECOMPOSED = "relative_scores", "disentangled_scores", "decomposed_bias"
+UNTIED = "untied_scores"
 
 
 def _bias(i: Inputs, by: str, index: Any = SOME, heads: tuple[int, ...] = (), **options: Any) -> Call:
@@ -41,6 +42,12 @@ def _disentangled(i: Inputs, by: str, **options: Any) -> Call:
     apart = 2 * np.arange(3)[:, None] - np.arange(4)
     tables = {"pos_k": i.data(2, 8, 4), "pos_q": i.data(8, 4)}
     return differentiated(i, DISENTANGLED, by, i.data(2, 2, 3, 4), i.data(2, 2, 4, 4), apart, **tables, **options)
+
+
+def _untied(i: Inputs, by: str, heads: tuple[int, ...] = (3,), **options: Any) -> Call:
+    """Keys that all heads share, and positions that the batch shares."""
+    placed = {"pos_q": i.data(*heads, 3, 4), "pos_k": i.data(*heads, 5, 4)}
+    return differentiated(i, UNTIED, by, i.data(2, 3, 3, 4), i.data(2, 1, 5, 4), **placed, **options)
 
 
 def _decomposed(i: Inputs, by: str, q_size: tuple[int, int] = (2, 3), k_size: tuple[int, int] = (4, 3)) -> Call:
@@ -75,6 +82,11 @@ CASES: tuple[Case, ...] = (
         )
         for by in ("pos_k", "pos_q")
     ),
+    *(
+        gradient_case(UNTIED, f"by-{by.replace('_', '-')}", lambda i, by=by: _untied(i, by))
+        for by in ("q", "k", "pos_q", "pos_k")
+    ),
+    gradient_case(UNTIED, "for-all-heads-by-pos-k", lambda i: _untied(i, "pos_k", (), scale=0.25)),
     *(
         gradient_case(DECOMPOSED, f"by-{by.replace('_', '-')}", lambda i, by=by: _decomposed(i, by))
         for by in ("q", "height_table", "width_table")

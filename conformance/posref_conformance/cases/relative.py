@@ -14,7 +14,7 @@ ROWS = np.clip(APART, -3, 3) + 3
 SOME = np.where(np.abs(APART) > 2, -1, APART + 2)  # of 5 rows; far keys have none
 INDEX, SHIFT = "relative_index", "relative_shift"
 BIAS, VALUES, SCORES = "relative_bias", "relative_values", "relative_scores"
-BUCKET, DISENTANGLED = "deberta_bucket", "disentangled_scores"
+BUCKET, DISENTANGLED, UNTIED = "deberta_bucket", "disentangled_scores", "untied_scores"
 
 
 def _index(name: str, relative: Any, left: int, right: int, **options: Any) -> Case:
@@ -89,6 +89,33 @@ def _disentangled_again(i: Inputs) -> list[Call]:
     return [_disentangled(i), _disentangled(i), _disentangled(i, APART), _disentangled(i, -APART[-1:])]
 
 
+def _untied(
+    i: Inputs,
+    q: int = 5,
+    k: int = 7,
+    *,
+    leading: tuple[int, ...] = (2, 3),
+    of_keys: tuple[int, ...] | None = None,
+    heads: tuple[int, ...] | None = (3,),
+    d: int = 8,
+    **options: Any,
+) -> Call:
+    """Content of so many queries and keys, and positions for each head; heads None is without positions."""
+    args = i.data(*leading, q, d), i.data(*(leading if of_keys is None else of_keys), k, d)
+    placed = {} if heads is None else {"pos_q": i.data(*heads, q, d), "pos_k": i.data(*heads, k, d)}
+    return Call(args, placed | options)
+
+
+def _untied_strided(i: Inputs) -> Call:
+    placed = {"pos_q": read_only(transposed(i.data(5, 8))), "pos_k": strided(i.data(7, 8))}
+    return Call((strided(i.data(5, 8)), read_only(transposed(i.data(7, 8)))), placed)
+
+
+def _untied_again(i: Inputs) -> list[Call]:
+    """A prompt, other numbers, another scale, a decode step, no positions."""
+    return [_untied(i), _untied(i), _untied(i, scale=0.25), _untied(i, q=1), _untied(i, heads=None)]
+
+
 PER_BATCH = np.stack([ROWS, np.clip(APART - 20, -3, 3) + 3])[:, None]  # the second row of the batch is far ahead
 
 CASES: tuple[Case, ...] = (
@@ -158,6 +185,22 @@ CASES: tuple[Case, ...] = (
     one(DISENTANGLED, "no-queries", lambda i: _disentangled(i, APART[:0])),
     one(DISENTANGLED, "no-keys", lambda i: _disentangled(i, APART[:, :0])),
     Case(DISENTANGLED, "again", _disentangled_again),
+    one(UNTIED, "tupe", lambda i: _untied(i)),
+    one(UNTIED, "more-queries", lambda i: _untied(i, 7, 5)),
+    one(UNTIED, "positions-for-all-heads", lambda i: _untied(i, heads=())),
+    one(UNTIED, "per-batch", lambda i: _untied(i, heads=(2, 1))),
+    one(UNTIED, "keys-for-all-heads", lambda i: _untied(i, of_keys=(2, 1))),
+    one(UNTIED, "heads-of-positions-alone", lambda i: _untied(i, leading=())),
+    one(UNTIED, "no-heads-axis", lambda i: _untied(i, leading=(), heads=())),
+    one(UNTIED, "one-term", lambda i: _untied(i, heads=None)),
+    one(UNTIED, "one-term-per-head", lambda i: _untied(i, leading=(3,), heads=None)),
+    one(UNTIED, "odd-width", lambda i: _untied(i, d=5)),
+    one(UNTIED, "scale", lambda i: _untied(i, scale=0.25)),
+    one(UNTIED, "one-query", lambda i: _untied(i, q=1)),
+    one(UNTIED, "no-queries", lambda i: _untied(i, q=0)),
+    one(UNTIED, "no-keys", lambda i: _untied(i, k=0)),
+    one(UNTIED, "read-only-strided", _untied_strided),
+    Case(UNTIED, "again", _untied_again),
     one(SCORES, "shaw", lambda i: _scores(i)),
     one(SCORES, "transformer-xl", lambda i: _scores(i, biases=True)),
     one(SCORES, "one-bias-for-all-heads", lambda i: _scores(i, content_bias=i.data(8), position_bias=i.data(1, 8))),

@@ -84,6 +84,7 @@ GAPS = {  # function: which case it is asked
     "ssmax_scale": "batch",
     "t5_bucket": "not-a-power",
     "timestep_embedding": "ddpm",
+    "untied_scores": "tupe",
     "xpos_scale": "floor",
 }
 

@@ -28,6 +28,7 @@ LEARNED = {  # a learned argument of each
     "relative_values": "table",
     "relative_scores": "position_bias",
     "disentangled_scores": "pos_q",
+    "untied_scores": "pos_q",
     "decomposed_bias": "width_table",
     "cope_scores": "table",
     "bias_gate": "const",
@@ -41,6 +42,7 @@ SHARED = {  # what a batch may share
     "relative_values": "table",
     "relative_scores": "table",
     "disentangled_scores": "pos_q",
+    "untied_scores": "pos_k",
     "path_scores": "w",
 }
 

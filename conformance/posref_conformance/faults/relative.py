@@ -74,6 +74,28 @@ def _scale_of_plain_attention(right: Any, xp: Any) -> Functions:
     return {"disentangled_scores": disentangled_scores}
 
 
+def _untied(formula: Callable[..., Any]) -> Any:
+    """Untied scores by ``formula(right, q, k, pos_q, pos_k, scale)`` where there are positions; the scale is a number."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def untied_scores(q: Any, k: Any, *, pos_q: Any = None, pos_k: Any = None, scale: float | None = None) -> Any:
+            s = 1 / math.sqrt(2 * q.shape[-1]) if scale is None else scale
+            if pos_q is None:
+                return right.untied_scores(q, k, scale=s)
+            return formula(right.untied_scores, q, k, pos_q, pos_k, s)
+
+        return untied_scores
+
+    return replaced(untied_scores=make)
+
+
+def _untied_scale_of_plain_attention(right: Any, xp: Any) -> Functions:
+    def untied_scores(q: Any, k: Any, *, scale: float | None = None, **kwargs: Any) -> Any:
+        return right.untied_scores(q, k, scale=1 / math.sqrt(q.shape[-1]) if scale is None else scale, **kwargs)
+
+    return {"untied_scores": untied_scores}
+
+
 def _position_left(right: Any, xp: Any) -> Functions:
     def relative_scores(q: Any, k: Any, table: Any, index: Any, **kwargs: Any) -> Any:
         return right.relative_scores(q, k, 0 * table, index, **kwargs)
@@ -230,6 +252,48 @@ FAULTS = (
         "Divide by sqrt(d (1 + terms)).",
         "NVIDIA/TensorRT issue #3370",
         _scale_of_plain_attention,
+    ),
+    Fault(
+        "untied-scaled-as-plain",
+        "You divide by sqrt(d), though the logits have two terms.",
+        "Divide each by sqrt(2 d), the content too.",
+        "TUPE (2006.15595), eq. 7",
+        _untied_scale_of_plain_attention,
+    ),
+    Fault(
+        "untied-positions-left-out",
+        "You leave out the term of the positions.",
+        "Add the products of pos_q and pos_k.",
+        "TUPE (2006.15595), eq. 7",
+        without(("untied_scores",), "pos_q", "pos_k"),
+    ),
+    Fault(
+        "untied-positions-tied",
+        "You add positions to the content before the product, which mixes the two.",
+        "Multiply content with content and position with position, and add the products.",
+        "TUPE (2006.15595), sec. 3.1",
+        _untied(lambda f, q, k, pos_q, pos_k, s: f(q + pos_q, k + pos_k, scale=s)),
+    ),
+    Fault(
+        "untied-positions-not-scaled",
+        "You scale the content, and add the products of the positions as they are.",
+        "Divide both terms by sqrt(2 d).",
+        "TUPE (2006.15595), eq. 7",
+        _untied(lambda f, q, k, pos_q, pos_k, s: f(q, k, scale=s) + f(pos_q, pos_k, scale=1.0)),
+    ),
+    Fault(
+        "untied-positions-of-the-key-alone",
+        "You multiply the query's content with the position of the key, as other models do.",
+        "Positions of keys meet those of queries, with projections of their own.",
+        "TUPE (2006.15595), sec. 3.1",
+        _untied(lambda f, q, k, pos_q, pos_k, s: f(q, k + pos_k, scale=s)),
+    ),
+    Fault(
+        "untied-scale-ignored",
+        "You scale by 1/sqrt(2 d) whatever scale is given.",
+        "A given scale takes its place.",
+        "tutorials",
+        without(("untied_scores",), "scale"),
     ),
     Fault(
         "position-to-content-mirrored",

@@ -99,7 +99,7 @@ SUBJECTS = [
 WITHOUT_A_CLOSED_FORM = {
     "attention, linear_attention, fope_cos_sin, pope_apply, rope_scores": "sums over learned or data axes",
     "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "the same",
-    "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores": "the same",
+    "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores, untied_scores": "the same",
     "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "entries of what is given",
     "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
     "rope, rope_apply, rope_apply_channels": "two products of data and their sum",

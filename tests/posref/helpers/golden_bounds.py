@@ -70,6 +70,13 @@ def disentangled_scores(args: Args) -> float:
     return float((d + 6) * U * 4 * d * max(a.max() for a in arrays) ** 2 * (args["scale"] or d**-0.5))
 
 
+def untied_scores(args: Args) -> float:
+    """One or two sums of d products, their sum, and the scale."""
+    arrays = [np.abs(np.asarray(args[name])) for name in ("q", "k", "pos_q", "pos_k") if args[name] is not None]
+    d = arrays[0].shape[-1]
+    return float((d + 4) * U * 2 * d * max(a.max() for a in arrays) ** 2 * (args["scale"] or (2 * d) ** -0.5))
+
+
 def position_mlp(args: Args) -> float:
     """Hidden values within (n + 2) u of their terms, an activation that grows by 1.1 at most and adds 4 u, the sum over them;
     the logistic function has slope 1/4 and adds 4 u. A LayerNorm divides errors by the spread s, of which twice as much comes
@@ -142,6 +149,7 @@ BOUNDS: dict[str, Callable[[Args], Any]] = {
     "relative_bias": relative_bias,
     "relative_scores": relative_scores,
     "relative_values": relative_values,
+    "untied_scores": untied_scores,
     "resample_table": resample_table,
     "rope_scores": rope_scores,
 }

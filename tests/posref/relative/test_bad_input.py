@@ -38,6 +38,7 @@ VALID: dict[str, Args] = {
         "pos_k": ONES((6, 4)),
         "pos_q": ONES((6, 4)),
     },
+    "untied_scores": {"q": ONES((3, 4)), "k": ONES((5, 4)), "pos_q": ONES((3, 4)), "pos_k": ONES((5, 4))},
 }
 
 WITH_ROWS = "relative_bias relative_values relative_scores"
@@ -154,11 +155,37 @@ DEBERTA: list[Bad] = [
     *a_number(RELATIVE, "scale", "a finite number"),
 ]  # fmt: skip
 
-CASES = [*ROWS, *PRODUCTS, *DEBERTA]
+TUPE: list[Bad] = [
+    *(bad for name in ("q", "k") for bad in numbers("untied_scores", name)),
+    *(bad for name in ("pos_q", "pos_k") for bad in numbers("untied_scores", name)[:3]),
+    ("untied_scores", {"q": ONES(4)}, ValueError, "q and k must be (..., q, d) and (..., k, d), got (4,) and (5, 4)"),
+    ("untied_scores", {"k": ONES((5, 3))}, ValueError,
+     "q and k must be (..., q, d) and (..., k, d), got (3, 4) and (5, 3)"),
+    ("untied_scores", {"pos_k": None}, ValueError, "pos_q and pos_k must be given both or neither, got pos_q alone"),
+    ("untied_scores", {"pos_q": None}, ValueError, "pos_q and pos_k must be given both or neither, got pos_k alone"),
+    *several(
+        "untied_scores",
+        "pos_q",
+        (ONES((5, 4)), ValueError, "must end in (3, 4), as q does, got shape (5, 4)"),
+        (ONES((3, 5)), ValueError, "must end in (3, 4), as q does, got shape (3, 5)"),
+        (ONES((1, 4)), ValueError, "must end in (3, 4), as q does, got shape (1, 4)"),
+    ),
+    *several(
+        "untied_scores",
+        "pos_k",
+        (ONES((3, 4)), ValueError, "must end in (5, 4), as k does, got shape (3, 4)"),
+        (ONES(4), ValueError, "must end in (5, 4), as k does, got shape (4,)"),
+    ),
+    ("untied_scores", {"q": ONES((2, 3, 4)), "pos_k": ONES((3, 5, 4))}, ValueError,
+     "q, k, pos_q and pos_k must have leading axes that broadcast, got (2, 3, 4), (5, 4), (3, 4), (3, 5, 4)"),
+    *a_number("untied_scores", "scale", "a finite number"),
+]  # fmt: skip
+
+CASES = [*ROWS, *PRODUCTS, *DEBERTA, *TUPE]
 
 
 test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
-    VALID, CASES, "relative.rows", "relative.gathered", "relative.disentangled"
+    VALID, CASES, "relative.rows", "relative.gathered", "relative.disentangled", "relative.untied"
 )
 
 
