@@ -242,8 +242,6 @@ HARMLESS: dict[str, tuple[set[str], str]] = {
     "deberta_bucket/two": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
     "disentangled_scores/no-queries": ({"ignores pos_k", "ignores pos_q"}, "no entry"),
     "disentangled_scores/no-keys": ({"ignores pos_k", "ignores pos_q"}, "no entry"),
-    "untied_scores/no-queries": ({"ignores pos_q", "ignores pos_k"}, "no entry"),
-    "untied_scores/no-keys": ({"ignores pos_q", "ignores pos_k"}, "no entry"),
     "t5_bucket/few": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
     "t5_bucket/decoder-few": ({"ignores max_distance"}, "a single logarithmic bucket has no limit"),
 }

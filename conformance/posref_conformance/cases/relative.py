@@ -113,7 +113,7 @@ def _untied_strided(i: Inputs) -> Call:
 
 def _untied_again(i: Inputs) -> list[Call]:
     """A prompt, other numbers, another scale, a decode step, no positions."""
-    return [_untied(i), _untied(i), _untied(i, scale=0.25), _untied(i, q=1), _untied(i, heads=None)]
+    return [_untied(i), _untied(i), _untied(i, scale=0.5), _untied(i, q=1), _untied(i, heads=None)]
 
 
 PER_BATCH = np.stack([ROWS, np.clip(APART - 20, -3, 3) + 3])[:, None]  # the second row of the batch is far ahead
@@ -195,7 +195,7 @@ CASES: tuple[Case, ...] = (
     one(UNTIED, "one-term", lambda i: _untied(i, heads=None)),
     one(UNTIED, "one-term-per-head", lambda i: _untied(i, leading=(3,), heads=None)),
     one(UNTIED, "odd-width", lambda i: _untied(i, d=5)),
-    one(UNTIED, "scale", lambda i: _untied(i, scale=0.25)),
+    one(UNTIED, "scale", lambda i: _untied(i, scale=0.5)),
     one(UNTIED, "one-query", lambda i: _untied(i, q=1)),
     one(UNTIED, "no-queries", lambda i: _untied(i, q=0)),
     one(UNTIED, "no-keys", lambda i: _untied(i, k=0)),
