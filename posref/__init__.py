@@ -34,6 +34,7 @@ from posref.relative.forgetting import forget_bias
 from posref.relative.gates import bias_gate, reset_cls
 from posref.relative.gathered import relative_bias, relative_scores, relative_values
 from posref.relative.householder import path_scores
+from posref.relative.permuted import permuted_channels
 from posref.relative.rows import relative_index, relative_shift
 from posref.relative.untied import untied_scores
 from posref.rotary.axes import rope_axes_cos_sin, rope_axes_inv_freq, rope_axes_table
@@ -118,6 +119,7 @@ __all__ = [
     "mask_coordinates",
     "mask_positions",
     "path_scores",
+    "permuted_channels",
     "pope_apply",
     "position_mlp",
     "query_positions",

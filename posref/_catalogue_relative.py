@@ -174,6 +174,17 @@ RELATIVE: tuple[Encoding, ...] = (
         ),
     ),
     Encoding(
+        "permuteformer",
+        "relative",
+        "PermuteFormer's permuted channels",
+        ("permuted_channels",),
+        r"r^{i - j} \sum_c \phi(q_i)_{\pi^i(c)}\, \phi(k_j)_{\pi^j(c)}",
+        "Chen, PermuteFormer (2109.02377), sec. 3.2; code of cpcp1998/PermuteFormer",
+        "PermuteFormer, on linear attention",
+        (("permuteformer", "a random permutation per head; r**i on queries, r**-i on keys, r below 1 per head"),),
+        (),
+    ),
+    Encoding(
         "inkling",
         "relative",
         "Inkling's relative bias",

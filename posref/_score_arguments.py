@@ -137,6 +137,13 @@ def contextual(
     return shape
 
 
+def permuted_shape(permutation: tuple[int, ...]) -> int:
+    """The number of channels of permutations."""
+    if not permutation or not permutation[-1]:
+        raise ValueError(f"permutation must be (..., d) with at least one channel, got shape {tuple(permutation)}")
+    return permutation[-1]
+
+
 def transported(
     q: tuple[int, ...],
     k: tuple[int, ...],

@@ -28,6 +28,7 @@ from posref_array.fope import fope_cos_sin
 from posref_array.judge import attention
 from posref_array.linear_judge import linear_attention
 from posref_array.logits import inkling_scale, length_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref_array.permuted import permuted_channels
 from posref_array.pope import pope_apply
 from posref_array.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_array.relative import (
@@ -89,6 +90,7 @@ __all__ = [
     "mask_coordinates",
     "mask_positions",
     "path_scores",
+    "permuted_channels",
     "pope_apply",
     "position_mlp",
     "query_positions",

@@ -37,6 +37,7 @@ from posref_cupy.fope import fope_cos_sin
 from posref_cupy.judge import attention
 from posref_cupy.linear_judge import linear_attention
 from posref_cupy.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref_cupy.permuted import permuted_channels
 from posref_cupy.pope import pope_apply
 from posref_cupy.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_cupy.relative import (
@@ -90,6 +91,7 @@ __all__ = [
     "mask_coordinates",
     "mask_positions",
     "path_scores",
+    "permuted_channels",
     "pope_apply",
     "position_mlp",
     "query_positions",

@@ -29,6 +29,7 @@ from posref_torch.fope import fope_cos_sin
 from posref_torch.judge import attention
 from posref_torch.linear_judge import linear_attention
 from posref_torch.logits import inkling_scale, llama4_scale, log_n_scale, ssmax_scale
+from posref_torch.permuted import permuted_channels
 from posref_torch.pope import pope_apply
 from posref_torch.positions import cu_seqlens_positions, mask_coordinates, mask_positions
 from posref_torch.relative import (
@@ -82,6 +83,7 @@ __all__ = [
     "mask_coordinates",
     "mask_positions",
     "path_scores",
+    "permuted_channels",
     "pope_apply",
     "position_mlp",
     "query_positions",

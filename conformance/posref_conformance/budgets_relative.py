@@ -10,7 +10,7 @@ rounded before; float64 counts twice, as the reference is float64 too. With sum|
                                                                                 (d + 6) u sum|.|          native: + 5 u_o sum|.|
     disentangled_scores up to four such sums, their sum, the scale              (d + 6) u sum|.|          native: + 5 u_o sum|.|
     untied_scores       one or two such sums, their sum, the scale              (2 d + 4) u sum|.|        native: + 3.5 u_o sum|.|
-    relative_index, relative_shift, deberta_bucket: equality
+    relative_index, relative_shift, deberta_bucket, permuted_channels: equality
 
 native: products or sums that are rounded on the way, 2 u_o, and half of one for a tie; scores round q + u as well, and the terms
 once more where they meet and where they are scaled. Untied scores may be one product of 2 d channels, content beside position; in
@@ -92,6 +92,7 @@ BUDGETS: dict[str, Callable[[Call, list[NDArray[Any]], list[str]], Bounds]] = {
     "relative_values": _values,
     "relative_scores": _scores,
     "deberta_bucket": exact_equality,
+    "permuted_channels": exact_equality,
     "disentangled_scores": _disentangled,
     "untied_scores": _untied,
 }

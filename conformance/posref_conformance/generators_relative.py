@@ -111,6 +111,16 @@ def _untied(draw: Draw, dtype: str) -> Build:
     return build
 
 
+def _permuted(draw: Draw, dtype: str) -> Build:
+    from hypothesis import strategies as st
+
+    rows = [draw(st.permutations(range(draw(st.integers(1, 9)))))]
+    if draw(st.booleans()):
+        rows.append(draw(st.permutations(rows[0])))
+    positions = some_positions(draw, sizes(draw, 2), 99)
+    return lambda i: Call((i.typed(rows if len(rows) > 1 else rows[0]), i.typed(positions)))
+
+
 GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Build]]] = {
     "relative_index": (WHOLE, _index),
     "relative_shift": (FLOATS, _shift),
@@ -120,4 +130,5 @@ GENERATORS: dict[str, tuple[tuple[str, ...], Callable[[Draw, str], Build]]] = {
     "deberta_bucket": (WHOLE, _bucket),
     "disentangled_scores": (FLOATS, _disentangled),
     "untied_scores": (FLOATS, _untied),
+    "permuted_channels": (WHOLE, _permuted),
 }

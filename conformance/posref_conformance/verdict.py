@@ -74,6 +74,7 @@ INTEGERS = (
     "mask_positions",
     "relative_index",
     "deberta_bucket",
+    "permuted_channels",
 )
 WIDTH = {"float64": 3, "float32": 2, "float16": 1, "bfloat16": 1}
 

@@ -150,7 +150,7 @@ def test_what_has_no_gradient_says_why() -> None:
 
 
 BY_NONE = {  # what no function is differentiated by, and why
-    "integers or truth values": ("index", "relative", "mask", "axis_map", "cu_seqlens", "starts"),
+    "integers or truth values": ("index", "relative", "mask", "axis_map", "cu_seqlens", "starts", "permutation"),
     "where a token stands is given, as integers in most calls": (
         "positions",
         "q_positions",

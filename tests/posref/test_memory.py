@@ -84,7 +84,7 @@ OF_OTHER_SIZE = {
     "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores, untied_scores": "the same",
     "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "look-ups",
     "inkling_scale": "as log_n_scale",
-    "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
+    "deberta_bucket, permuted_channels, relative_index, relative_position_index, query_positions": "integers",
     "mask_positions": "integers",
     "mask_coordinates": "from the distinct counts: an index of each pixel is held beside the result",
     "frequency_bands": "a row of numbers",

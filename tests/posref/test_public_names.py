@@ -91,6 +91,7 @@ CONTRACT = [
     "relative_scores(q, k, table, index, *, content_bias=None, position_bias=None, key_term=False, scale=None)",
     "deberta_bucket(relative_position, *, num_buckets=256, max_distance=512, beyond='clamp')",
     "disentangled_scores(q, k, relative, *, pos_k=None, pos_q=None, p2c='code', p2p=False, scale=None)",
+    "permuted_channels(permutation, positions)",
     "untied_scores(q, k, *, pos_q=None, pos_k=None, scale=None)",
     "decomposed_bias(q, height_table, width_table, q_size, k_size, *, rule='exact')",
     "bias_gate(projection, const)",

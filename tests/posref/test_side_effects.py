@@ -110,6 +110,7 @@ CALLS: dict[str, Args] = {
         "content_bias": DRAW.standard_normal((3, 8)),
     },
     "deberta_bucket": {"relative_position": POSITIONS},
+    "permuted_channels": {"permutation": np.array([[2, 0, 1], [1, 0, 2]]), "positions": POSITIONS},
     "disentangled_scores": {
         "q": X,
         "k": DRAW.standard_normal((2, 3, 7, 8)),

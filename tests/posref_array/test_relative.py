@@ -13,6 +13,7 @@ GOOD: Good = {
     "relative_values": {"weights": floats(3, 5), "table": floats(6, 2), "index": whole(3, 5)},
     "relative_scores": {"q": floats(3, 4), "k": floats(5, 4), "table": floats(6, 4), "index": whole(3, 5)},
     "deberta_bucket": {"relative_position": whole(3)},
+    "permuted_channels": {"permutation": numbers(2, 0, 1), "positions": whole(3)},
     "disentangled_scores": {
         "q": floats(3, 4),
         "k": floats(5, 4),
@@ -50,6 +51,9 @@ BAD: Bad = [
     ("relative_scores", {"key_term": 1}, TypeError, "key_term must be True or False, got 1"),
     ("relative_scores", {"scale": float("nan")}, ValueError, "scale must be a finite number, got nan"),
     ("deberta_bucket", {"relative_position": floats(3)}, TypeError, "relative_position must be an array of integers"),
+    ("permuted_channels", {"permutation": floats(3)}, TypeError, "permutation must be an array of integers"),
+    ("permuted_channels", {"positions": floats(3)}, TypeError, "positions must be an array of integers"),
+    ("permuted_channels", {"permutation": whole(3, 0)}, ValueError, r"with at least one channel, got shape \(3, 0\)"),
     ("deberta_bucket", {"num_buckets": 1}, ValueError, "num_buckets must be an integer >= 2, got 1"),
     ("deberta_bucket", {"max_distance": 129}, ValueError, "max_distance must be > 129, the exact range of 256 buckets"),
     ("deberta_bucket", {"beyond": "wrap"}, ValueError, "beyond must be one of 'clamp', 'grow', got 'wrap'"),

@@ -108,6 +108,7 @@ def every_function(x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "relative_scores": lambda: posref_torch.relative_scores(x, x, KEYS, (p[:, None] - p) % 5, key_term=True),
         "deberta_bucket": lambda: posref_torch.deberta_bucket(p - 5, num_buckets=8, max_distance=20),
         "disentangled_scores": lambda: posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_q=KEYS[:4]),
+        "permuted_channels": lambda: posref_torch.permuted_channels(p.argsort(), p),
         "untied_scores": lambda: posref_torch.untied_scores(x, x, pos_q=x[0], pos_k=x[1]),
         "decomposed_bias": lambda: posref_torch.decomposed_bias(x[..., :4, :], KEYS[:3], KEYS[:5], (2, 2), (2, 3)),
         "bias_gate": lambda: posref_torch.bias_gate(x[..., :8], SLOPES),

@@ -95,6 +95,7 @@ def every_value(device: str | None = None) -> dict[str, Any]:
         "relative_scores": posref_torch.relative_scores(x, x, x[0, 0], (p[:, None] - p) % 5, content_bias=x[0, :, 0]),
         "deberta_bucket": posref_torch.deberta_bucket(p - 5),
         "disentangled_scores": posref_torch.disentangled_scores(x, x, p[:, None] - p, pos_k=x[0, :, :4]),
+        "permuted_channels": posref_torch.permuted_channels(p.argsort(), p),
         "untied_scores": posref_torch.untied_scores(x, x, pos_q=x[0], pos_k=x[0]),
         "decomposed_bias": posref_torch.decomposed_bias(x[..., :4, :], x[0, 0, :3], x[0, 1], (2, 2), (2, 3)),
         "bias_gate": posref_torch.bias_gate(x, bias[:, 0, 0]),

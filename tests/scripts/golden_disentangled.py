@@ -13,6 +13,21 @@ from golden_rotary_cases import Case, numbers
 from mpmath import mp, mpf
 
 
+def permuted_channels(permutation: Nested, positions: Nested) -> Nested:
+    """The permutation, or its inverse, composed with itself step by step."""
+    if isinstance(permutation[0], list):
+        return [permuted_channels(row, positions) for row in permutation]
+    inverse = [permutation.index(c) for c in range(len(permutation))]
+
+    def composed(row: list[int], steps: int) -> list[int]:
+        channels = list(range(len(row)))
+        for _ in range(steps):
+            channels = [channels[c] for c in row]
+        return channels
+
+    return [composed(permutation if p >= 0 else inverse, abs(p)) for p in positions]
+
+
 def deberta_bucket(relative_position: Nested, num_buckets: int, max_distance: int, beyond: str) -> Nested:
     middle = num_buckets // 2
 
@@ -84,6 +99,13 @@ def scores(note: str, seed: int, q: int = 3, k: int = 4, span: int = 3, tables: 
 
 
 CASES: dict[str, list[Case]] = {
+    "permuted_channels": [
+        ("a cycle of six channels", {"permutation": [3, 0, 4, 5, 2, 1], "positions": [0, 1, 2, 5, 6, 13]}),
+        (
+            "two heads, cycles of 3, 2 and 1, keys behind",
+            {"permutation": [[1, 2, 0, 4, 3, 5], [5, 4, 3, 2, 1, 0]], "positions": [-1, 4, -6, 7]},
+        ),
+    ],
     "deberta_bucket": [
         bucket("DeBERTa V2 and V3: beyond the last distance the last bucket", FAR),
         bucket("transformers: beyond it the logarithm goes on", FAR, beyond="grow"),

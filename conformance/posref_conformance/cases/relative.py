@@ -14,7 +14,8 @@ ROWS = np.clip(APART, -3, 3) + 3
 SOME = np.where(np.abs(APART) > 2, -1, APART + 2)  # of 5 rows; far keys have none
 INDEX, SHIFT = "relative_index", "relative_shift"
 BIAS, VALUES, SCORES = "relative_bias", "relative_values", "relative_scores"
-BUCKET, DISENTANGLED, UNTIED = "deberta_bucket", "disentangled_scores", "untied_scores"
+BUCKET, DISENTANGLED, UNTIED, PERMUTED = "deberta_bucket", "disentangled_scores", "untied_scores", "permuted_channels"
+TURNS = np.array([[3, 0, 4, 5, 2, 1], [1, 2, 0, 4, 3, 5]])  # a cycle of 6; cycles of 3, 2 and 1
 
 
 def _index(name: str, relative: Any, left: int, right: int, **options: Any) -> Case:
@@ -118,6 +119,17 @@ def _untied_again(i: Inputs) -> list[Call]:
 
 PER_BATCH = np.stack([ROWS, np.clip(APART - 20, -3, 3) + 3])[:, None]  # the second row of the batch is far ahead
 
+
+def _permuted(i: Inputs, positions: Any, permutation: Any = TURNS[0]) -> Call:
+    return Call((i.typed(permutation), i.typed(positions)))
+
+
+def _permuted_again(i: Inputs) -> list[Call]:
+    """A prompt, other positions, another permutation, a decode step."""
+    p = np.arange(5)
+    return [_permuted(i, p), _permuted(i, p + 1), _permuted(i, p, TURNS[1]), _permuted(i, [7]), _permuted(i, p)]
+
+
 CASES: tuple[Case, ...] = (
     _index("shaw", np.arange(-9, 10), 3, 3),
     _index("one-less-on-the-right", np.arange(-9, 10), 4, 3),
@@ -201,6 +213,21 @@ CASES: tuple[Case, ...] = (
     one(UNTIED, "no-keys", lambda i: _untied(i, k=0)),
     one(UNTIED, "read-only-strided", _untied_strided),
     Case(UNTIED, "again", _untied_again),
+    one(PERMUTED, "channels", lambda i: _permuted(i, np.arange(8)), dtypes=EITHER),
+    one(PERMUTED, "heads", lambda i: _permuted(i, np.arange(8), TURNS), dtypes=EITHER),
+    one(PERMUTED, "batch", lambda i: _permuted(i, [[3, 0, 1], [2, 9, 2]], TURNS), dtypes=EITHER),
+    one(PERMUTED, "keys-first", lambda i: _permuted(i, [-1, -7, 4], TURNS[:, None]), dtypes=EITHER),
+    one(PERMUTED, "far", lambda i: _permuted(i, [2**31 - 2, 1 - 2**31, 2**24 + 1], TURNS), dtypes=EITHER),
+    one(PERMUTED, "beyond-32-bits", lambda i: _permuted(i, [2**53 - 1, 2**40 + 1, -(2**33)]), dtypes=("int64",)),
+    one(PERMUTED, "one-channel", lambda i: _permuted(i, [5, 2], [[0], [0]]), dtypes=EITHER),
+    one(PERMUTED, "no-positions", lambda i: _permuted(i, [], TURNS), dtypes=EITHER),
+    one(
+        PERMUTED,
+        "read-only-strided",
+        lambda i: Call((read_only(transposed(i.typed(TURNS))), strided(i.typed([3, 1, 8])))),
+        dtypes=EITHER,
+    ),
+    Case(PERMUTED, "again", _permuted_again, EITHER),
     one(SCORES, "shaw", lambda i: _scores(i)),
     one(SCORES, "transformer-xl", lambda i: _scores(i, biases=True)),
     one(SCORES, "one-bias-for-all-heads", lambda i: _scores(i, content_bias=i.data(8), position_bias=i.data(1, 8))),

@@ -74,6 +74,18 @@ def _scale_of_plain_attention(right: Any, xp: Any) -> Functions:
     return {"disentangled_scores": disentangled_scores}
 
 
+def _permuted(change: Callable[..., Any]) -> Any:
+    """Permuted channels of other arguments: ``change(xp, permutation, positions)``."""
+
+    def make(right: Any, xp: Any) -> Any:
+        def permuted_channels(permutation: Any, positions: Any) -> Any:
+            return right.permuted_channels(*change(xp, permutation, positions))
+
+        return permuted_channels
+
+    return replaced(permuted_channels=make)
+
+
 def _untied(formula: Callable[..., Any]) -> Any:
     """Untied scores by ``formula(right, q, k, pos_q, pos_k, scale)`` where there are positions; the scale is a number."""
 
@@ -336,5 +348,26 @@ FAULTS = (
         "Pass both on.",
         "NVIDIA/TensorRT issue #3370",
         without(("deberta_bucket",), "num_buckets", "max_distance"),
+    ),
+    Fault(
+        "permuted-once",
+        "You permute the channels once, wherever the token stands.",
+        "Compose the permutation with itself, once more with each position.",
+        "PermuteFormer (2109.02377), sec. 3.2",
+        _permuted(lambda xp, row, p: (row, xp.where(p != 0, 1, p))),
+    ),
+    Fault(
+        "permuted-backwards",
+        "You use the inverse of the permutation.",
+        "Position 1 has the permutation itself: e[c] = pi[c].",
+        "PermuteFormer (2109.02377), sec. 3.2",
+        _permuted(lambda xp, row, p: (row, -p)),
+    ),
+    Fault(
+        "permuted-from-1",
+        "You permute the channels of the first token.",
+        "Position 0 leaves them in their places.",
+        "PermuteFormer (2109.02377), sec. 3.2",
+        _permuted(lambda xp, row, p: (row, p + 1)),
     ),
 )

@@ -101,7 +101,7 @@ WITHOUT_A_CLOSED_FORM = {
     "relative_bias, relative_scores, relative_values, disentangled_scores, position_mlp, cape_positions": "the same",
     "bias_gate, cope_scores, decomposed_bias, forget_bias, path_scores, untied_scores": "the same",
     "indexed_bias, relative_shift, long_t5_blocks, reset_cls": "entries of what is given",
-    "deberta_bucket, relative_index, relative_position_index, query_positions": "integers",
+    "deberta_bucket, permuted_channels, relative_index, relative_position_index, query_positions": "integers",
     "rope, rope_apply, rope_apply_channels": "two products of data and their sum",
     "learned, t5_bias, rope_permute_weight": "entries of what is given",
     "resample_table, hierarchical_table": "sums over the rows of what is given",

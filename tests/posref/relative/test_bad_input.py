@@ -30,6 +30,7 @@ VALID: dict[str, Args] = {
     "relative_bias": {"x": ONES((3, 4)), "table": ONES((6, 4)), "index": INDEX},
     "relative_values": {"weights": ONES((3, 5)), "table": ONES((6, 4)), "index": INDEX},
     "relative_scores": {"q": ONES((3, 4)), "k": ONES((5, 4)), "table": ONES((6, 4)), "index": INDEX},
+    "permuted_channels": {"permutation": np.array([2, 0, 1]), "positions": HERE},
     "deberta_bucket": {"relative_position": HERE, "num_buckets": 8, "max_distance": 20},
     "disentangled_scores": {
         "q": ONES((3, 4)),
@@ -125,6 +126,17 @@ PRODUCTS: list[Bad] = [
 ]  # fmt: skip
 
 RELATIVE, TABLES = "disentangled_scores", "must be (..., rows, 4) with an even number of rows, got shape"
+ONCE = "permutation must hold each of 0 .. 2 once in a row, got another row"
+CHANNELS: list[Bad] = [
+    *positions("permuted_channels", "permutation", whole=True),
+    *positions("permuted_channels", "positions", whole=True),
+    ("permuted_channels", {"permutation": 0}, ValueError,
+     "permutation must be (..., d) with at least one channel, got shape ()"),
+    ("permuted_channels", {"permutation": np.zeros((2, 0), int)}, ValueError,
+     "permutation must be (..., d) with at least one channel, got shape (2, 0)"),
+    *(("permuted_channels", {"permutation": row}, ValueError, ONCE)
+      for row in ([0, 1, 1], [1, 2, 3], [-1, 0, 1], [[0, 1, 2], [0, 0, 2]])),
+]  # fmt: skip
 DEBERTA: list[Bad] = [
     *positions("deberta_bucket", "relative_position", whole=True),
     *an_integer("deberta_bucket", "num_buckets", 2, 1, 0),
@@ -181,11 +193,11 @@ TUPE: list[Bad] = [
     *a_number("untied_scores", "scale", "a finite number"),
 ]  # fmt: skip
 
-CASES = [*ROWS, *PRODUCTS, *DEBERTA, *TUPE]
+CASES = [*ROWS, *PRODUCTS, *CHANNELS, *DEBERTA, *TUPE]
 
 
 test_bad_input, test_no_argument_escapes, test_the_unchanged_call_works = table_tests(
-    VALID, CASES, "relative.rows", "relative.gathered", "relative.disentangled", "relative.untied"
+    VALID, CASES, "relative.rows", "relative.gathered", "relative.disentangled", "relative.permuted", "relative.untied"
 )
 
 
