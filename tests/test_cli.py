@@ -128,7 +128,7 @@ UNANSWERED = {
     "no such file: no/such": ("check", "no/such"),
     "no backend called nonesuch: give cupy, numpy, torch, a file.py or a package.module": ("check", "nonesuch"),
     "no backend called no.such.module": ("check", "no.such.module"),
-    "no fault called alibi-slopes; there are ": ("check", "fault:alibi-slopes"),
+    "no fault called alibi-slopes-one; of ": ("check", "fault:alibi-slopes-one"),
     "No such option '--jsn'": ("check", "numpy", "--jsn"),
     "'soon' is not a valid float": ("check", "numpy", "--timeout", "soon"),
     "0.0 is not in the range x>0": ("check", "numpy", "--timeout", "0"),

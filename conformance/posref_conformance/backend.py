@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -116,9 +117,11 @@ def _find(name: str) -> Any:
     if name.startswith(FAULT):
         from posref_conformance.faults import FAULTS
 
-        if name.removeprefix(FAULT) not in FAULTS:
-            raise BackendError(f"no fault called {name.removeprefix(FAULT)}; there are {', '.join(FAULTS)}")
-        return FAULTS[name.removeprefix(FAULT)].backend()
+        fault = name.removeprefix(FAULT)
+        if fault not in FAULTS:
+            near = ", ".join(difflib.get_close_matches(fault, FAULTS, cutoff=0.0))
+            raise BackendError(f"no fault called {fault}; of {len(FAULTS)} the nearest are {near}")
+        return FAULTS[fault].backend()
     if name in registered():
         return registered()[name].load()
     if name.endswith(".py") or "/" in name or "\\" in name:

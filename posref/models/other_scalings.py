@@ -65,6 +65,19 @@ def long_factors(source: Source) -> LongRopeScaling:
     return LongRopeScaling(short, long, original, _longest(source) / original)
 
 
+def chosen_once(who: str) -> Kind:
+    """LongRoPE's factors by the configured length, for all texts; by default max_position_embeddings."""
+
+    def read(source: Source) -> Scaling | Fixed:
+        for key in ("factor", "attention_factor"):
+            ignored(source, key, who)
+        length = source.config.reading.seq_len or source.longest or 1
+        source.block.note("seq_len", f"{who} chooses the factors once, by the configured length, here {length}")
+        return Fixed(long_factors(source), length)
+
+    return read
+
+
 def _longest(source: Source) -> int:
     if source.longest is None:
         raise Untold("max_position_embeddings, which makes the factor, is not given")
@@ -298,16 +311,6 @@ def exllama_llama3(source: Source) -> Scaling:
     return _step_noted(source, Llama3Scaling(factor, 8192 if original is None else original, low, high))
 
 
-def exllama_longrope(source: Source) -> Scaling | Fixed:
-    """By the configured length, for all texts; by default max_position_embeddings."""
-    for key in ("factor", "attention_factor"):
-        ignored(source, key, "exllamav3")
-    scaling = long_factors(source)
-    length = source.config.reading.seq_len or source.longest or 1
-    source.block.note("seq_len", f"exllamav3 chooses the factors once, by the configured length, here {length}")
-    return Fixed(scaling, length)
-
-
 # --- ggml
 
 
@@ -330,16 +333,6 @@ def ggml_llama3(source: Source) -> Scaling:
     if inner not in (None, length):
         block.note("ignored", f"{block.name(key)} = {inner}: llama.cpp's converter has {length}, from beside the block")
     return _step_noted(source, Llama3Scaling(factor, length, low, high))
-
-
-def ggml_longrope(source: Source) -> Scaling | Fixed:
-    """By the configured context, for all texts; by default that of the model."""
-    for key in ("factor", "attention_factor"):
-        ignored(source, key, "ggml")
-    scaling = long_factors(source)
-    length = source.config.reading.seq_len or source.longest or 1
-    source.block.note("seq_len", f"llama.cpp chooses the factors once, by the configured context, here {length}")
-    return Fixed(scaling, length)
 
 
 COMMON: Mapping[str, Kind] = {kind: read for kind, read in KINDS.items() if kind != "gptj"}
@@ -371,12 +364,12 @@ EXLLAMA: Mapping[str, Kind] = {
     **{kind: read for kind, read in COMMON.items() if kind != "dynamic"},
     "yarn": exllama_yarn,
     "llama3": exllama_llama3,
-    "longrope": exllama_longrope,
+    "longrope": chosen_once("exllamav3"),
 }
 GGML: Mapping[str, Kind] = {
     "default": scalings.plain,
     "linear": scalings.linear,
     "llama3": ggml_llama3,
-    "longrope": ggml_longrope,
+    "longrope": chosen_once("ggml"),
     "yarn": ggml_yarn,
 }

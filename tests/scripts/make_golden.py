@@ -30,6 +30,7 @@ import golden_formulas
 import golden_frequencies
 import golden_logits
 import golden_relative
+import golden_resampling
 import golden_windows
 from golden_formulas import each
 from golden_rotary_cases import Args, Case
@@ -48,6 +49,7 @@ BOOKS: list[tuple[ModuleType, dict[str, list[Case]]]] = [
     (golden_disentangled, golden_disentangled.CASES),
     (golden_content, golden_content.CASES),
     (golden_additive, golden_additive.CASES),
+    (golden_resampling, golden_resampling.CASES),
 ]
 FUNCTIONS = sorted({function for _, cases in BOOKS for function in cases})
 SOURCE = "mpmath, 60 digits: expected is rounded once to float64, expected_lo is what that left over"

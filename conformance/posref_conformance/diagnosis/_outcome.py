@@ -178,9 +178,7 @@ class Failure:
         if bound is not None and n < len(self.right[call]):
             bound = bound * max(1.0, _largest(guess) / (_largest(self.right[call][n]) or 1.0))
         if bound is not None and not np.any(bound):
-            bound = (
-                None  # right results are equal to the bit here, and wrong ones may have been rounded in other places
-            )
+            bound = None  # right results are equal to the bit; wrong ones may have been rounded in other places
         apart, off = distance(seen, guess, bound, over=over), self._off(call, n, over)
         return apart <= CLOSE and (off > 1 or over == "element") and (off <= 1 or apart <= NEARER * off)
 

@@ -59,7 +59,7 @@ class Ladder:
     def words(self) -> str:
         """For people."""
         length = "" if self.seq_len is None else f" at length {self.seq_len}"
-        return f"base {self.base:g}, {name_of(self.scaling) or 'no scaling'}{length}"
+        return f"base {self.base:.12g}, {name_of(self.scaling) or 'no scaling'}{length}"
 
 
 def name_of(scaling: Scaling | None) -> str | None:
