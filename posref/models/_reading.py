@@ -178,8 +178,11 @@ class Block:
         return value
 
     def boolean(self, key: str) -> bool | None:
-        """True, False or None."""
+        """True, False or None. A number in its place is taken as the models' code takes it, and noted: Llama 4 has one."""
         value = self.raw(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            self.note("unusual", f"{self.name(key)} is {shown(value)}, a number; any but 0 is read as true")
+            return value != 0
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{self.name(key)} must be true or false, got {shown(value)}")
         return value

@@ -98,23 +98,13 @@ def llama4(config: Block) -> list[Encoding]:
     (rope,) = ListedRope(RopeKeys(base=500000.0), layout="interleaved", head_dim=128)(config)
     number = config.either(("num_hidden_layers",), most=shape.MOST_LAYERS)
     others = None if number is None else tuple(i for i in range(number) if i not in set(rope.layers or ()))
-    if others == () or not _tuned(config):
+    if others == () or not config.boolean_or("attn_temperature_tuning", True):
         return [rope]
     beta = config.number("attn_scale")
     if beta is None:
         config.note_default("attn_scale", "0.1")
     length = config.integer_or("floor_scale", 8192)
     return [rope, query_scale(others, 0.1 if beta is None else beta, length, shift=1)]
-
-
-def _tuned(config: Block) -> bool:
-    """Whether the queries grow. Scout and Maverick were published with the number 4 here, of which the code asks the truth."""
-    key = "attn_temperature_tuning"
-    number = config.raw(key)
-    if not isinstance(number, int) or isinstance(number, bool):
-        return config.boolean_or(key, True)
-    config.note("unusual", f"{config.name(key)} is {shown(number)}, a number; any but 0 is read as true")
-    return number != 0
 
 
 def query_scale(layers: tuple[int, ...] | None, beta: float, length: int, *, shift: int) -> QueryScaleEncoding:

@@ -104,7 +104,7 @@ HOSTILE = {
     "factor a list": (scaled({**YARN, "factor": [4.0]}), "rope_scaling.factor must be a finite number > 0, got [4.0]"),
     "factor a bool": (scaled({**YARN, "factor": False}), "rope_scaling.factor must be a finite number > 0, got False"),
     "factor too small": (scaled({"type": "linear", "factor": 5e-324}), "rope_scaling must leave finite frequencies"),
-    "truncate a number": (scaled({**YARN, "truncate": 1}), "rope_scaling.truncate must be true or false, got 1"),
+    "truncate a word": (scaled({**YARN, "truncate": "no"}), "rope_scaling.truncate must be true or false, got 'no'"),
     "betas swapped": (scaled({**YARN, "beta_fast": 1, "beta_slow": 32}), "beta_fast must be >= beta_slow, got 1.0 and 32.0"),
     "length a string": (
         scaled({**YARN, "original_max_position_embeddings": "4096"}),
